@@ -218,6 +218,39 @@ static void survivors_live_on_by_the_means_of_each_version(void **state)
     }
 }
 
+/* Where processes are started while others die, PMIx's server must not wait for sockets by epoll. */
+static void sockets_of_the_dead_hide_none_of_the_new(void **state)
+{
+    static const char agent[] = "OMPI_MCA_orte_launch_agent=env EVENT_NOEPOLL=1 orted";
+    static const char *const versions[] = {"4.1.4", "5.0.7"};
+    char path[64];
+    for (int i = 0; i < 2; i++) {
+        struct sk_launch l = launch();
+        with_version(versions[i], "mpirun (Open MPI) ", path);
+        l.launcher = path;
+        struct sk_command c = build(&sk_launcher_openmpi, &l);
+        assert_false(is_set(&c, "EVENT_NOEPOLL=1")); /* nobody is made again */
+        sk_command_free(&c);
+        l.survives = 1;
+        c = build(&sk_launcher_openmpi, &l);
+        assert_true(is_set(&c, "EVENT_NOEPOLL=1") && !is_set(&c, agent));
+        sk_command_free(&c);
+        l.hosts = &hosts;
+        l.seat = (int[]){0, 0, 1};
+        c = build(&sk_launcher_openmpi, &l);
+        assert_int_equal(is_set(&c, agent), !i);
+        sk_command_free(&c);
+        setenv("EVENT_NOEPOLL", "", 1); /* the user's own */
+        setenv("OMPI_MCA_orte_launch_agent", "/opt/orted", 1);
+        c = build(&sk_launcher_openmpi, &l);
+        assert_false(is_set(&c, "EVENT_NOEPOLL=1") || is_set(&c, agent));
+        sk_command_free(&c);
+        unsetenv("EVENT_NOEPOLL");
+        unsetenv("OMPI_MCA_orte_launch_agent");
+        unlink(path);
+    }
+}
+
 static void the_layer_hears_which_host_has_which_process(void **state)
 {
     static const int seat[3] = {1, 1, 0};
@@ -448,6 +481,7 @@ int main(void)
         cmocka_unit_test(spares_are_started_beyond_the_ranks),
         cmocka_unit_test(survivors_live_on_by_the_means_of_each_version),
         cmocka_unit_test(spares_count_where_processes_are_bound),
+        cmocka_unit_test(sockets_of_the_dead_hide_none_of_the_new),
         cmocka_unit_test(the_layer_hears_which_host_has_which_process),
         cmocka_unit_test(what_is_there_is_taken_for_scripts),
         cmocka_unit_test(the_first_in_the_path_is_taken),

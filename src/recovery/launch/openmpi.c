@@ -121,10 +121,22 @@ static void prefer(struct sk_command *c, const char *name, const char *value)
         sk_command_set(c, "%s=%s", name, value);
 }
 
+/* PMIx's server (3.2 to 5.0 at least, PMIx_server_deregister_client) closes the socket of a process that is known to be dead before it forgets the socket's event.
+ * The next process that is started gets the same number, libevent takes it for one that is watched already and does not tell epoll, and that process waits in
+ * MPI_Init for ever. With poll, which takes numbers as they are, there is nothing to miss. So it is for mpirun and, by the command that starts it, for Open MPI
+ * 4's daemon of another host. */
+static void watch_sockets(const struct sk_launch *l, struct sk_command *c)
+{
+    prefer(c, "EVENT_NOEPOLL", "1");
+    if (l->hosts && !sk_openmpi_notices_deaths(l->launcher))
+        prefer(c, "OMPI_MCA_orte_launch_agent", "env EVENT_NOEPOLL=1 orted");
+}
+
 /* Survivors of a death live on, each MPI by a means of its own. Open MPI 5 needs all of these for it to be reliable; on several hosts the user says by which
  * network they reach each other, if it is to be said. */
 static void survive(const struct sk_launch *l, struct sk_command *c)
 {
+    watch_sockets(l, c);
     if (!sk_openmpi_notices_deaths(l->launcher)) {
         sk_command_add(c, "--enable-recovery");
         if (l->hosts) /* the dead keep their slots for a while */
