@@ -60,6 +60,7 @@ enum sk_world_reason {
     SK_WORLD_FAILED,     /* the repair did not work */
     SK_WORLD_WAITS,      /* said by the keeper: its process has looked for messages for long, and found none */
     SK_WORLD_UNSENT,     /* said by the keeper: what its process had sent before it died is still on its way to another host */
+    SK_WORLD_BOUND,      /* said by the keeper: its process is inside MPI, in a call that ends with the dead one alone */
     SK_WORLD_REASONS
 };
 
@@ -138,7 +139,7 @@ struct sk_keeper_page {
                                            repair it has set by then: as whom its keeper reports; 0: it waits */
     /* By the layer where each rank is two processes: how often it looked for messages, and how often there was something. */
     _Atomic uint32_t looks, finds;
-    uint8_t reserved1[4];
+    _Atomic uint32_t bound; /* by the layer: odd in a call of MPI's that cannot be left, another number in each */
 
     /* Written by the keeper; the library takes requests with sk_keeper_page_take. */
     _Atomic uint32_t requests; /* bits of enum sk_keeper_request */

@@ -41,6 +41,9 @@ static const double own_gap_s = 1;
 /* Where each rank is two processes, and after a repair: after how long a process counts as waiting that looks for messages and finds none, and how often it is
  * looked at. */
 static const double waits_s = 30, waits_look_s = 1;
+/* How long a process may be in a call that cannot be left when it is to leave; all who live have come there, so it ends at once, or waits for the dead
+ * one. And what counts of a turn at most: this process itself may have had to wait for a core. */
+static const double bound_s = 3, bound_turn_s = 0.1;
 /* Where ranks are on several hosts and others may go on without this one: how long what it had sent may be on its way, and how often that is looked at. */
 static const double unsent_s = 10, unsent_look_s = 0.005;
 
@@ -68,6 +71,8 @@ struct keeper {
     uint32_t told_world; /* what the layer said of itself in the newest beat */
     int told_differ;     /* that messages of twins differ, too */
     uint32_t looks, finds; /* of its page, at the look before … */
+    uint32_t bound;      /* of its page, at the look before … */
+    double bound_at, bound_for; /* … which was then; and for how long it has been the same, in a call that is to be left */
     double look_at, waits_since; /* … and the next one; since when it has found nothing */
 };
 
@@ -96,8 +101,8 @@ static uint32_t world_of(const struct keeper *k)
 {
     uint32_t w = atomic_load(&k->page->world);
     int waits = k->look_at - k->waits_since > waits_s && !k->gone;
-    if (k->unsent)
-        return SK_WORLD_WORD(SK_WORLD_CANNOT, SK_WORLD_UNSENT, SK_WORLD_EPOCH(w));
+    if (k->unsent || k->bound_for > bound_s)
+        return SK_WORLD_WORD(SK_WORLD_CANNOT, k->unsent ? SK_WORLD_UNSENT : SK_WORLD_BOUND, SK_WORLD_EPOCH(w));
     return waits && SK_WORLD_STATE(w) == SK_WORLD_READY && SK_WORLD_REASON(w) == SK_WORLD_FINE
                ? SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_WAITS, SK_WORLD_EPOCH(w)) : w;
 }
@@ -418,6 +423,16 @@ static void look_whether_it_waits(struct keeper *k, double now)
     k->look_at = now + waits_look_s;
 }
 
+/* A repair is wanted, and the process does not come out of the call in which it makes a communicator. */
+static void look_whether_it_is_bound(struct keeper *k, double now)
+{
+    uint32_t bound = atomic_load(&k->page->bound), w = atomic_load(&k->page->world);
+    int is_to_leave = !k->gone && SK_WORLD_STATE(w) == SK_WORLD_READY && atomic_load(&k->page->repair) > SK_WORLD_EPOCH(w);
+    k->bound_for = is_to_leave && bound & 1 && bound == k->bound ? k->bound_for + fmin(now - k->bound_at, bound_turn_s) : 0;
+    k->bound = bound;
+    k->bound_at = now;
+}
+
 /* The first difference is told with the next turn, the number of the others with each beat. */
 static int differs_newly(const struct keeper *k)
 {
@@ -464,6 +479,7 @@ static int keep(struct keeper *k)
         reap(k, now);
         keep_events(k);
         look_whether_it_waits(k, now);
+        look_whether_it_is_bound(k, now);
         if (k->way && sk_way_mend(k->way, now))
             say_hello(k);
         if (k->gone && now >= k->next_report)

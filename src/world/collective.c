@@ -2,6 +2,8 @@
  *
  * For each there is one function that begins it on copies; without a request it waits for its end. Outside the body the real ones are
  * called. Intracommunicators alone come here: what makes others is refused. */
+#include "world/collective.h"
+
 #include "world/direct.h"
 #include "world/bounce.h"
 #include "world/log/collective.h"
@@ -309,6 +311,11 @@ static int begin_barrier(MPI_Comm comm, MPI_Request *out)
     *out = q;
     sk_made_request(q, comm, 0);
     return 0;
+}
+
+int sk_collective_meet(MPI_Comm comm)
+{
+    return does_not_block(comm) ? begin_barrier(comm, NULL) : 0;
 }
 
 SK_WRAP(Barrier, (MPI_Comm comm))

@@ -2,6 +2,7 @@
 #include "world/layer.h"
 
 #include "world/bounce.h"
+#include "world/comms/bound.h"
 #include "world/hooks/hooks.h"
 #include "world/log/go_on.h"
 #include "world/log/log.h"
@@ -285,8 +286,12 @@ SK_WORLD_EXPORT int saikai_world_dup(const void *comm, void *copy)
     int rc = sk_world.armed ? sk_world_enter(c) : 0;
     if (sk_world.epoch) /* those that live may wait for all that a new process does before this */
         sk_blocked_begin();
+    if (!rc && sk_world.armed)
+        rc = sk_bound_begin(c, 1);
     if (!rc)
         rc = SK_CALL_ASIDE(Comm_dup, (sk_comm(c), copy));
+    if (sk_world.armed)
+        sk_bound_end();
     if (sk_world.epoch)
         sk_blocked_end();
     if (!rc && sk_world.armed)

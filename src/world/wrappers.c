@@ -1,5 +1,6 @@
 /* The wrappers that are all alike, made from the table. */
 #include "world/comms/attributes.h"
+#include "world/comms/bound.h"
 #include "world/comms/make.h"
 #include "world/layer.h"
 #include "world/log/log.h"
@@ -22,11 +23,12 @@ static struct sk_members *makes_of(MPI_Comm parent, int copies, const char *what
     return NULL;
 }
 
-#define SK_MAKE(name, params, args, made, parent, own) SK_MAKE_AND(name, params, args, made, parent, own, 0, 0)
+#define SK_MAKE(name, params, args, made, parent, own) SK_MAKE_AND(name, params, args, made, parent, own, 0, 0, 1)
+#define SK_MAKE_OF(name, params, args, made, parent, own) SK_MAKE_AND(name, params, args, made, parent, own, 0, 0, 0)
 #define SK_COPY(name, params, args, made, parent, own) \
-    SK_MAKE_AND(name, params, args, made, parent, own, 1, (parent) == MPI_COMM_WORLD && !sk_attributes_are_copied() ? sk_attributes_copy(made) : 0)
+    SK_MAKE_AND(name, params, args, made, parent, own, 1, (parent) == MPI_COMM_WORLD && !sk_attributes_are_copied() ? sk_attributes_copy(made) : 0, 1)
 
-#define SK_MAKE_AND(name, params, args, made, parent, own, copies, and) \
+#define SK_MAKE_AND(name, params, args, made, parent, own, copies, and, meets) \
     SK_WRAP(name, params)                                 \
     {                                                     \
         int plain = SK_PLAIN, rc;                         \
@@ -37,7 +39,11 @@ static struct sk_members *makes_of(MPI_Comm parent, int copies, const char *what
             return sk_replica_prepare(rc, *made);         \
         if (!plain && sk_replicates(parent))              \
             sk_replica_refuse("MPI_" #name);              \
+        if (!plain && (rc = sk_bound_begin(parent, meets))) \
+            return rc;                                    \
         rc = SK_CALL_ASIDE(name, args);                        \
+        if (!plain)                                       \
+            sk_bound_end();                               \
         if (!plain && !rc)                                \
             rc = and;                                     \
         if (!plain && !rc)                                \

@@ -13,6 +13,7 @@ fortran) exe="$build/examples/heat_fortran_$mpi" size=64 ;;
 tasks) exe="$build/examples/tasks_$mpi" size=900 steps=40 ;;
 makes) exe="$build/tests/world/layered_$mpi" size=makes steps=1000 ;; # dies while communicators are made, as likely as not
 kept) exe="$build/tests/world/layered_$mpi" size=kept steps=600 ;; # attributes and error handlers of MPI_COMM_WORLD
+early | inside) exe="$build/tests/world/layered_$mpi" size=$case steps=600 ;; # rank 1 dies by itself soon after the first repair
 esac
 need "$build/src/cli/saikaid"
 need "$exe"
@@ -31,6 +32,7 @@ often | warm) # a survivor may be killed as soon as it is back
     tasks) exe="$build/examples/tasks_$mpi" size=$((kills ? 400 * kills : 900)) steps=40 ;;
     esac
     ;;
+early | inside) export SAIKAI_RUN_NO_PROGRESS=0 ;;
 fails) export SAIKAI_WORLD_TEST=fail ;;
 hangs) export SAIKAI_WORLD_TEST=hangs SAIKAI_RUN_REPAIR_LIMIT=2s ;;
 esac
@@ -91,6 +93,15 @@ kill_rank() {
     local pid
     pid=$(cat "pid.$1")
     "$at_candidate" "$pid" "$2" 9 "$pid" >killed || fail "rank $1 did not reach candidate $2"
+}
+
+# Rank 1 dies by itself when the repair is over.
+dies_when_back() {
+    for _ in $(seq 1500); do
+        ! grep -aq 'repaired in place' err || break
+        sleep 0.1
+    done
+    touch pid.die
 }
 
 # The job repaired this one rank: the numbers of all others are as they were.
@@ -192,6 +203,18 @@ spent-*) # a spare that is dead is not counted on
     only_changed 2 "$before"
     ends_well
     repaired 1
+    ;;
+early-*) # the others wait for it where they can be left
+    kill_rank 2 40
+    dies_when_back
+    ends_well
+    repaired 2
+    ;;
+inside-*) # whoever is in the call that the dead one was in does not come out of it
+    kill_rank 2 40
+    dies_when_back
+    ends_well
+    if takes_no_notice; then restarted_because "makes a communicator"; else repaired 2; fi
     ;;
 rank0-*)
     kill_rank 0 40

@@ -3,9 +3,12 @@
  * usage: layered [-p PIDFILE]             in saikai_in_place
  *        layered [-p PIDFILE] loop N      a loop of N candidates that is not in it, whose last line says "verified"
  *        layered [-p PIDFILE] kept N      one in it, with attributes and an error handler of MPI_COMM_WORLD before and after it
+ *        layered -p PIDFILE early N       the same, where rank 1 dies before its saikai_init when it is back from the first repair and PIDFILE.die is there
+ *        layered -p PIDFILE inside N      the same, where it dies then while it makes a communicator
  *        layered [-p PIDFILE] makes N     one in it, which makes communicators in each turn, and calls one with a wrong argument */
 #include <mpi.h>
 #include <saikai/saikai.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -414,9 +417,49 @@ static int options(void)
     return n != 3 || quiet != 1 || optind != 4;
 }
 
+/* How often the body has begun in this process, and where rank 1 is to die when it is back from a repair of another one. */
+static int runs;
+static enum place { NOWHERE, EARLY, INSIDE } dies;
+static char may_die[4096]; /* it waits until this file is there: all are back by then */
+
+static void die_at(enum place place)
+{
+    if (runs != 2 || rank != 1 || dies != place)
+        return;
+    while (access(may_die, F_OK))
+        usleep(1000);
+    raise(SIGKILL);
+}
+
+static int die_of_copy(MPI_Comm old, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)old, (void)key, (void)extra, (void)in, (void)out;
+    *flag = 0;
+    die_at(INSIDE);
+    return MPI_SUCCESS;
+}
+
+/* While the others make the same, and wait for it. */
+static void make_a_copy(void)
+{
+    MPI_Comm mine, copy;
+    int key;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &mine);
+    MPI_Comm_create_keyval(die_of_copy, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_set_attr(mine, key, NULL);
+    MPI_Comm_dup(mine, &copy);
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&mine);
+    MPI_Comm_free_keyval(&key);
+}
+
 static void kept(void *arg)
 {
     long it = 0, sum = 0, all = 0, steps = *(long *)arg;
+    runs++;
+    die_at(EARLY);
+    if (dies == INSIDE)
+        make_a_copy();
     int bad = what_is_kept() | options(), any = 0;
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("sum", &sum, SAIKAI_I64, 0, NULL) < 0 || saikai_restart(&it) < 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -445,6 +488,7 @@ int main(int argc, char **argv)
     if (argc > 2 && !strcmp(argv[1], "-p")) {
         char name[4096];
         snprintf(name, sizeof name, "%s.%d", argv[2], rank);
+        snprintf(may_die, sizeof may_die, "%s.die", argv[2]);
         FILE *f = fopen(name, "w");
         if (f) {
             fprintf(f, "%ld\n", (long)getpid());
@@ -457,8 +501,10 @@ int main(int argc, char **argv)
         loop(atol(argv[2]));
     else if (argc > 2 && !strcmp(argv[1], "makes"))
         saikai_in_place(makes, &(long){atol(argv[2])});
-    else if (argc > 2 && !strcmp(argv[1], "kept"))
+    else if (argc > 2 && (!strcmp(argv[1], "kept") || !strcmp(argv[1], "early") || !strcmp(argv[1], "inside"))) {
+        dies = !strcmp(argv[1], "early") ? EARLY : !strcmp(argv[1], "inside") ? INSIDE : NOWHERE;
         saikai_in_place(kept, &(long){atol(argv[2])});
+    }
     else if (argc > 1 && !strcmp(argv[1], "alone"))
         saikai_in_place(alone, NULL);
     else

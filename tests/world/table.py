@@ -9,7 +9,7 @@ import sys
 source, mpicc = sys.argv[1:]
 text = subprocess.run([mpicc, "-E", "-x", "c", "-"], input="#include <mpi.h>\n", capture_output=True, text=True, check=True, timeout=60).stdout
 text = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", "", re.sub(r"(?m)^#.*$", "", text))
-table = re.findall(r"(?m)^SK_([A-Z]+)\((\w+)", open(source + "/src/world/functions.def").read())
+table = re.findall(r"(?m)^SK_([A-Z_]+)\((\w+)", open(source + "/src/world/functions.def").read())
 names = [name for _, name in table]
 bad = [name + " is twice in the table" for name in sorted(set(names)) if names.count(name) > 1]
 handles = re.compile(r"\bMPI_(Comm|Group|Request|Message)\b")

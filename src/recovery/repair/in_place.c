@@ -65,6 +65,7 @@ static const char *reason(uint32_t why)
         [SK_WORLD_FAILED] = "the repair did not work",
         [SK_WORLD_WAITS] = "the processes wait for each other",
         [SK_WORLD_UNSENT] = "what the dead process had sent is still on its way to another host",
+        [SK_WORLD_BOUND] = "a process waits for the dead one inside MPI, where it makes a communicator",
     };
     return why < SK_WORLD_REASONS ? words[why] : "unknown";
 }

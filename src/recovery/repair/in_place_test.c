@@ -217,6 +217,18 @@ static void a_repair_that_fails(void **state)
     restarts(w, "the repair did not work");
 }
 
+/* Its keeper sees that, and the repair's limit is not waited for. */
+static void a_survivor_waits_for_the_dead_inside_mpi(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    w->world[0] = SK_WORLD_WORD(SK_WORLD_CANNOT, SK_WORLD_BOUND, 0);
+    crew_run(w, LIMIT / 2);
+    assert_int_equal(w->starts, 2);
+    restarts(w, "makes a communicator");
+}
+
 static void a_repair_that_never_ends(void **state)
 {
     struct crew *w = begin();
@@ -423,6 +435,7 @@ int main(void)
         cmocka_unit_test(a_program_that_does_not_ask_for_it),
         cmocka_unit_test(a_function_that_cannot_be_repaired),
         cmocka_unit_test(a_repair_that_fails),
+        cmocka_unit_test(a_survivor_waits_for_the_dead_inside_mpi),
         cmocka_unit_test(a_repair_that_never_ends),
         cmocka_unit_test(another_death_during_the_repair),
         cmocka_unit_test(the_new_process_dies),
