@@ -228,9 +228,10 @@ read_tokens(struct sk_plane_reader *r, struct block *b, size_t lanes, int two)
             uint32_t token = tokens[model * (SK_RANS_ONE / SK_TOKENS) + slot];
             const struct symbol *k = symbols + (model + token);
             s = k->freq * (s >> SK_RANS_BITS) + slot - k->start;
-            uint32_t more = s << 16 | load16(word);
-            word += s < SK_RANS_LOW ? 2 : 0;
-            x[l] = s < SK_RANS_LOW ? more : s;
+            __asm__("" : "+r"(s)); /* lane by lane: vectors of lanes would be put together and taken apart */
+            uint32_t more = s << 16 | load16(word), few = s < SK_RANS_LOW; /* a mask, since nobody can foretell a branch */
+            word += 2 * few;
+            x[l] = s ^ ((s ^ more) & (0u - few));
             b->token[l][i] = (uint8_t)token;
             side[l] = k->side + (two ? side2[l] : 0u);
             if (two)
