@@ -288,12 +288,14 @@ static void fit_columns(const struct causal *c, const struct taps *t, size_t at,
 
 /* Squares of what the weights x leave of the target. */
 static void fit_misses(const struct taps *t, size_t n, const double *x, fit_batch z,
-                       double *square)
+                       double *restrict square)
 {
     memcpy(square, z[t->n - 1], n * sizeof *square);
-    for (int k = 1; k < t->n; k++)
-        for (size_t i = 0; x[k - 1] != 0 && i < n; i++)
-            square[i] -= x[k - 1] * z[k - 1][i];
+    for (int k = 1; k < t->n; k++) {
+        const double w = x[k - 1], *restrict column = z[k - 1];
+        for (size_t i = 0; i < (w != 0 ? n : 0); i++)
+            square[i] -= w * column[i];
+    }
     for (size_t i = 0; i < n; i++)
         square[i] *= square[i];
 }

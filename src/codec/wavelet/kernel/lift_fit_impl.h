@@ -62,17 +62,20 @@ static void fit_misses(const struct lift_filter *f, const double *w, fit_batch z
     for (int g = 1; g <= f->n; g++)
         if (w[g] != 0)
             used[m++] = g;
-    for (size_t i = 0; i < n; i += 8) {
-        four miss[2], x[2];
-        memcpy(miss, z[f->n] + i, sizeof miss);
+    for (size_t i = 0; i < n; i += 8) { /* vector by vector: an array of them would be copied in halves, which its loads wait for */
+        four miss0, miss1, x0, x1;
+        memcpy(&miss0, z[f->n] + i, sizeof miss0);
+        memcpy(&miss1, z[f->n] + i + 4, sizeof miss1);
         for (int k = 0; k < m; k++) {
-            memcpy(x, z[used[k] - 1] + i, sizeof x);
-            miss[0] -= w[used[k]] * x[0];
-            miss[1] -= w[used[k]] * x[1];
+            memcpy(&x0, z[used[k] - 1] + i, sizeof x0);
+            memcpy(&x1, z[used[k] - 1] + i + 4, sizeof x1);
+            miss0 -= w[used[k]] * x0;
+            miss1 -= w[used[k]] * x1;
         }
-        miss[0] *= miss[0];
-        miss[1] *= miss[1];
-        memcpy(square + i, miss, sizeof miss);
+        miss0 *= miss0;
+        miss1 *= miss1;
+        memcpy(square + i, &miss0, sizeof miss0);
+        memcpy(square + i + 4, &miss1, sizeof miss1);
     }
 }
 

@@ -138,7 +138,7 @@ static void clear_margins(const struct lift_level *v, size_t nb)
 
 /* ---- kernels ---- */
 
-enum { FOURS = 4, WIDE = 4 * FOURS };
+enum { WIDE = 16 };
 typedef double four __attribute__((vector_size(32)));
 typedef T four_of_type __attribute__((vector_size(4 * sizeof(T))));
 
@@ -151,49 +151,69 @@ typedef T four_of_type __attribute__((vector_size(4 * sizeof(T))));
         (four){SK_EACH_4(v_, double)};                                                             \
     })
 
+/* Groups that count, by how many neighbours they have: pairs come first, then fours, then eights. */
+struct summands {
+    const T *src[LIFT_GROUPS];
+    const ptrdiff_t *offset[LIFT_GROUPS];
+    double w[LIFT_GROUPS];
+    int pairs, fours, n; /* places behind the last of each */
+};
+
+/* Those of a filter at `at`, without groups of weight zero: many are where little is left to predict. */
+KERNEL summands_of(const struct lift_level *v, const struct lift_filter *f, const double *w, size_t at, struct summands *s)
+{
+    s->pairs = s->fours = s->n = 0;
+    for (int g = 0; g < f->n; g++) {
+        if (w[g] == 0)
+            continue;
+        s->src[s->n] = (const T *)v->data[f->group[g].source] + at;
+        s->offset[s->n] = f->group[g].offset;
+        s->w[s->n++] = w[g];
+        s->pairs += f->group[g].n == 2;
+        s->fours += f->group[g].n <= 4;
+    }
+}
+
 /* Predictions of points at, at + 1 … of a class; a few too many, which the room behind the arrays
- * allows. Pairs come first among the groups, then fours, then eights. */
+ * allows. Sums are variables of their own: an array of them would be copied in halves. */
 KERNEL predict(const struct lift_level *v, const struct lift_filter *f, const double *w,
                double constant, size_t at, size_t n, double *out)
 {
-    const T *src[LIFT_GROUPS];
-    int pairs = 0, fours = 0;
-    for (int g = 0; g < f->n; g++) {
-        src[g] = (const T *)v->data[f->group[g].source] + at;
-        pairs += f->group[g].n == 2;
-        fours += f->group[g].n <= 4;
-    }
+    struct summands s;
+    summands_of(v, f, w, at, &s);
+#define EACH_SUM(what) what(0) what(1) what(2) what(3)
+#define ADD_PAIR(k)  sum##k += s.w[g] * (load(a + 4 * k) + load(b + 4 * k));
+#define ADD_FOUR(k)  sum##k += s.w[g] * ((load(a + 4 * k) + load(b + 4 * k)) + (load(c + 4 * k) + load(d + 4 * k)));
+#define ADD_POINT(k) eight##k += load(a + 4 * k);
+#define ADD_EIGHT(k) sum##k += s.w[g] * eight##k;
+#define STORE(k)     memcpy(out + i + 4 * k, &sum##k, sizeof sum##k);
     for (size_t i = 0; i < n; i += WIDE) {
-        four sum[FOURS];
-        for (int k = 0; k < FOURS; k++)
-            sum[k] = (four){constant, constant, constant, constant};
+        four sum0 = {constant, constant, constant, constant}, sum1 = sum0, sum2 = sum0, sum3 = sum0;
         int g = 0;
-        for (; g < pairs; g++) {
-            const ptrdiff_t *o = f->group[g].offset;
-            const T *a = src[g] + i + o[0], *b = src[g] + i + o[1];
-            for (int k = 0; k < FOURS; k++)
-                sum[k] += w[g] * (load(a + 4 * k) + load(b + 4 * k));
+        for (; g < s.pairs; g++) {
+            const T *p = s.src[g] + i, *a = p + s.offset[g][0], *b = p + s.offset[g][1];
+            EACH_SUM(ADD_PAIR)
         }
-        for (; g < fours; g++) {
-            const ptrdiff_t *o = f->group[g].offset;
-            const T *a = src[g] + i + o[0], *b = src[g] + i + o[1];
-            const T *c = src[g] + i + o[2], *d = src[g] + i + o[3];
-            for (int k = 0; k < FOURS; k++)
-                sum[k] += w[g] * ((load(a + 4 * k) + load(b + 4 * k)) +
-                                  (load(c + 4 * k) + load(d + 4 * k)));
+        for (; g < s.fours; g++) {
+            const T *p = s.src[g] + i, *a = p + s.offset[g][0], *b = p + s.offset[g][1], *c = p + s.offset[g][2], *d = p + s.offset[g][3];
+            EACH_SUM(ADD_FOUR)
         }
-        for (; g < f->n; g++) {
-            four s[FOURS] = {{0}};
+        for (; g < s.n; g++) {
+            four eight0 = {0}, eight1 = {0}, eight2 = {0}, eight3 = {0};
             for (int j = 0; j < 8; j++) {
-                const T *a = src[g] + i + f->group[g].offset[j];
-                for (int k = 0; k < FOURS; k++)
-                    s[k] += load(a + 4 * k);
+                const T *a = s.src[g] + i + s.offset[g][j];
+                EACH_SUM(ADD_POINT)
             }
-            for (int k = 0; k < FOURS; k++)
-                sum[k] += w[g] * s[k];
+            EACH_SUM(ADD_EIGHT)
         }
-        memcpy(out + i, sum, sizeof sum);
+        EACH_SUM(STORE)
     }
+#undef EACH_SUM
+#undef ADD_PAIR
+#undef ADD_FOUR
+#undef ADD_POINT
+#undef ADD_EIGHT
+#undef STORE
 }
 
 #define ROUND_MAGIC 6755399441055744.0 /* 1.5 2^52: adding it rounds to an integer */
