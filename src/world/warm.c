@@ -7,6 +7,7 @@
 #include "world/warm.h"
 
 #include "base/hash.h"
+#include "base/host/life.h"
 #include "world/form/form.h"
 #include "world/layer.h"
 #include "world/log/go_on.h"
@@ -14,7 +15,6 @@
 
 #include <saikai/saikai.h>
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,10 @@
 #include <unistd.h>
 
 enum { TAG_WORD = 20062, TAG_WORLD = 20063, TAG_HERE = 20064, TURN_US = 2000 };
-/* How long a spare of another host may take to answer. */
-enum { ANSWER_TURNS = 1000 };
+/* How long a spare may take to answer, and one that is seen to live. */
+enum { ANSWER_TURNS = 1000, ANSWER_TURNS_SEEN = 5000 };
+/* What is known of a process: its host; where its number counts, that number, and when it began. */
+enum { HOST, PLACE, NUMBER, BEGAN, KNOWN };
 /* What is told: a word, the number of the repair, as whom the spare's keeper reports; and which process has each rank. */
 enum { WORD, EPOCH, ID, MAP };
 enum { FINALIZE = 1, END, SPAWN, JOIN, ASK };
@@ -35,7 +37,7 @@ static struct {
     int ranks, total; /* processes of the start: ranks and then spares; total 0: there are none */
     int usable;       /* no process was spawned */
     int *at;          /* of the start's processes, which one has a rank; -1: none of them */
-    uint64_t (*who)[2]; /* of each: its host and its number there */
+    uint64_t (*who)[KNOWN];
     int *told;
     MPI_Comm all; /* of the start's processes, the dead left out when the form of repair wants that */
 } warm;
@@ -72,14 +74,33 @@ static int number_of(int process)
     return rc || rank == MPI_UNDEFINED ? GONE : rank;
 }
 
-/* A spare on another host is asked. One that is dead does not answer, and what was sent to it is left to MPI. */
-static int answers(int process)
+static int is_seen(int process)
+{
+    return warm.who[process][PLACE] == warm.who[warm.me][PLACE];
+}
+
+/* 1: it has ended, as is seen from here, also when nobody has waited for it yet. */
+static int has_ended(int process)
+{
+    struct sk_life l;
+    if (!is_seen(process))
+        return 0;
+    sk_life_own(&l);
+    l.pid = (int64_t)warm.who[process][NUMBER];
+    l.started = warm.who[process][BEGAN];
+    return sk_life_goes_on(&l) == 0;
+}
+
+/* It is asked: one may be about to die. One that is dead does not answer, and what was sent to it is left to MPI. */
+static int is_alive(int process)
 {
     static const int ask[MAP] = {ASK};
     MPI_Request r = MPI_REQUEST_NULL;
-    int rank = number_of(process), there = 0;
+    int rank = number_of(process), there = 0, most = is_seen(process) ? ANSWER_TURNS_SEEN : ANSWER_TURNS;
+    if (has_ended(process))
+        return 0;
     int rc = SK_CALL(Isend, (ask, MAP, MPI_INT, rank, TAG_WORD, warm.all, &r));
-    for (int turn = 0; !rc && !there && turn < ANSWER_TURNS; turn++) {
+    for (int turn = 0; !rc && !there && turn < most && !has_ended(process); turn++) {
         rc = SK_CALL(Iprobe, (rank, TAG_HERE, warm.all, &there, MPI_STATUS_IGNORE));
         if (!there)
             usleep(TURN_US / 2);
@@ -88,13 +109,6 @@ static int answers(int process)
         return 0;
     rc = SK_CALL(Recv, (NULL, 0, MPI_BYTE, rank, TAG_HERE, warm.all, MPI_STATUS_IGNORE));
     return !rc && !SK_CALL(Wait, (&r, MPI_STATUS_IGNORE));
-}
-
-static int is_alive(int process)
-{
-    if (warm.who[process][0] != warm.who[warm.me][0])
-        return answers(process);
-    return !kill((pid_t)warm.who[process][1], 0) || errno != ESRCH;
 }
 
 static int tell(int process, int word, uint32_t epoch, uint32_t id)
@@ -222,8 +236,10 @@ void sk_warm_begin(int ranks)
 {
     int me = sk_world.rank, total = sk_world.size;
     char text[16], host[256] = "";
+    struct sk_life own;
     gethostname(host, sizeof host - 1);
-    uint64_t who[2] = {sk_hash64(host, strlen(host)), (uint64_t)getpid()};
+    sk_life_own(&own);
+    uint64_t who[KNOWN] = {sk_hash64(host, strlen(host)), sk_hash64(own.place, strlen(own.place)), (uint64_t)own.pid, own.started};
     warm.all = MPI_COMM_WORLD;
     warm.me = me;
     warm.ranks = ranks;
@@ -236,7 +252,7 @@ void sk_warm_begin(int ranks)
         sk_world_fail(SK_WORLD_FAILED, "no memory to remember the processes of this start");
     for (int r = 0; r < ranks; r++)
         warm.at[r] = r;
-    int rc = SK_CALL(Allgather, (who, 2, MPI_UINT64_T, warm.who, 2, MPI_UINT64_T, MPI_COMM_WORLD));
+    int rc = SK_CALL(Allgather, (who, KNOWN, MPI_UINT64_T, warm.who, KNOWN, MPI_UINT64_T, MPI_COMM_WORLD));
     if (!rc)
         rc = SK_CALL(Comm_split, (MPI_COMM_WORLD, me < ranks ? 0 : MPI_UNDEFINED, me, &sk_world.comm));
     if (rc)
@@ -252,7 +268,7 @@ void sk_warm_begin(int ranks)
 static int spare_for(int process)
 {
     for (int s = warm.ranks; s < warm.total; s++)
-        if (warm.who[s][0] == warm.who[process][0] && !has_rank(s) && number_of(s) != GONE && is_alive(s))
+        if (warm.who[s][HOST] == warm.who[process][HOST] && !has_rank(s) && number_of(s) != GONE && is_alive(s))
             return s;
     return -1;
 }

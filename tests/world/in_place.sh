@@ -196,11 +196,14 @@ warm-* | tasks-*) # who takes the place of the dead was there before
     repaired 2
     [ -z "$(processes)" ] || fail "left after the end: $(processes)"
     ;;
-spent-*) # a spare that is dead is not counted on
+spent-*) # a spare that is dead is not counted on, and be it that its keeper has not looked yet
     spare=$(processes | grep -vxF "$(cat pid.0 pid.1 pid.2 pid.3)")
+    keeper=$(cut -d' ' -f4 "/proc/$spare/stat")
+    kill -STOP "$keeper"
     kill -KILL "$spare"
     kill_rank 2 40
     only_changed 2 "$before"
+    kill -CONT "$keeper"
     ends_well
     repaired 1
     ;;

@@ -49,10 +49,9 @@ static enum sk_job check_start(const struct sk_detector *d, double now, struct s
     if (!(d->c.start_timeout_s > 0) || now - d->started <= d->c.start_timeout_s)
         return SK_JOB_RUNS;
     for (int r = 0; d->waiting && r < d->c.n_ranks; r++) {
-        double since = fmax(d->started, d->rank[r].called);
-        if (d->rank[r].state != SK_WATCHED_WAITING || now - since <= d->c.start_timeout_s)
+        if (d->rank[r].state != SK_WATCHED_WAITING || d->rank[r].is_again) /* a repair has a limit of its own, and its host is not to blame */
             continue;
-        *f = (struct sk_fault){&sk_fault_late_start, r, d->rank[r].host, 0, now - since, NULL};
+        *f = (struct sk_fault){&sk_fault_late_start, r, d->rank[r].host, 0, now - d->started, NULL};
         return SK_JOB_FAULT;
     }
     return SK_JOB_RUNS;

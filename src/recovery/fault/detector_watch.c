@@ -233,7 +233,8 @@ void sk_detector_replaced(struct sk_detector *d, int rank, double now)
     count(d, k, -1);
     k->state = SK_WATCHED_WAITING;
     k->clean = 0;
-    k->heard = k->called = d->moved = sk_detector_clock(d, now);
+    k->is_again = 1;
+    k->heard = d->moved = sk_detector_clock(d, now);
     k->at.world = 0;
     count(d, k, 1);
     d->first = (struct sk_fault){0};

@@ -12,7 +12,7 @@ struct sk_watched {
     int clean; /* gone, with exit code 0 */
     int host;
     double heard;
-    double called; /* made again: since when its hello is waited for; 0: since the start */
+    int is_again; /* its process is another one than that of the start */
     struct sk_progress at;
 };
 

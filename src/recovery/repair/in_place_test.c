@@ -238,6 +238,22 @@ static void a_repair_that_never_ends(void **state)
     restarts(w, "run.repair_limit");
 }
 
+/* Not for the time that a start may take, which would also be held against the host. */
+static void a_repair_may_take_longer_than_a_start(void **state)
+{
+    enum { LONG = 100 };
+    struct sk_supervisor_config c = crew_config();
+    c.repair_s = LONG;
+    assert_int_equal(sk_recovery_parse("physical, process=in-place", &c.assess.plan, NULL), 0);
+    struct crew *w = crew_begin_with_library(&c);
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
+    crew_run(w, 0.5);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, LONG - 1);
+    assert_int_equal(w->starts, 1);
+    restarts(w, "run.repair_limit");
+}
+
 static void another_death_during_the_repair(void **state)
 {
     struct crew *w = begin();
@@ -437,6 +453,7 @@ int main(void)
         cmocka_unit_test(a_repair_that_fails),
         cmocka_unit_test(a_survivor_waits_for_the_dead_inside_mpi),
         cmocka_unit_test(a_repair_that_never_ends),
+        cmocka_unit_test(a_repair_may_take_longer_than_a_start),
         cmocka_unit_test(another_death_during_the_repair),
         cmocka_unit_test(the_new_process_dies),
         cmocka_unit_test(what_is_known_of_the_others_is_old),
