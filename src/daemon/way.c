@@ -44,6 +44,7 @@ struct sk_way {
     double joined;        /* when the service was found … */
     double lives;         /* … when it spoke last, 0: it did not … */
     int works;            /* … and the launcher was heard through it */
+    int ever;             /* the launcher was heard, by whichever way */
     double heard;         /* when the launcher was heard by whichever way, or the first one was looked for … */
     int lost;             /* … and services that were lost since then */
     double mended;        /* when the way was looked at last */
@@ -231,6 +232,7 @@ static void miss(struct sk_way *w)
 static void hear(struct sk_way *w)
 {
     w->heard = sk_now();
+    w->ever = 1;
     w->lost = 0;
 }
 
@@ -272,6 +274,13 @@ static double limit(const struct sk_way *w)
     return fmax(patience * w->s->node_timeout_ms, beats * w->s->heartbeat_ms) / 1000;
 }
 
+/* One that begins may take long for it on a busy machine. As long as this keeper speaks for itself, or the launcher does not know of it yet, nobody takes
+ * it for lost meanwhile. */
+static double limit_at_first(const struct sk_way *w)
+{
+    return fmax(limit(w), w->s->node_timeout_ms / 1000.0);
+}
+
 /* This keeper speaks for itself: is there a service? The launcher must have been heard through it before the link is given up for it. */
 static int look_again(struct sk_way *w, double now)
 {
@@ -285,7 +294,7 @@ static int look_again(struct sk_way *w, double now)
         sk_log(SK_LOG_INFO, "rank %u speaks through the service of this node again", w->rank);
         return 1;
     }
-    int silent = w->fd >= 0 && now - w->joined >= limit(w), due = w->fd < 0 && now >= w->look_at;
+    int silent = w->fd >= 0 && now - w->joined >= limit_at_first(w), due = w->fd < 0 && now >= w->look_at;
     if (due)
         w->look_at = now + w->look_after; /* should it hang up without a word */
     if (silent || (due && join(w, now)))
@@ -310,7 +319,8 @@ static void forgive_own_gap(struct sk_way *w, double now)
 static const char *why_leave(const struct sk_way *w, double now)
 {
     double word = (w->works ? next_word : first_word) * w->s->orphan_timeout_ms / 1000;
-    if (now - fmax(w->lives, w->joined) >= limit(w))
+    int is_first = !w->ever && !w->lost && !(w->lives > 0);
+    if (now - fmax(w->lives, w->joined) >= (is_first ? limit_at_first(w) : limit(w)))
         return "the service of this node is silent";
     if (now - (w->works ? w->heard : w->joined) >= word || (w->lost && now - w->heard >= limit(w)))
         return "the service of this node does not reach `saikai run`";

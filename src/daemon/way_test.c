@@ -279,6 +279,25 @@ static void a_service_that_never_lets_the_launcher_through_is_left(void **state)
     finish(&t);
 }
 
+/* As one does on a busy machine. Nobody counts on these keepers yet, so they wait for it longer than for one that has fallen silent. */
+static void a_service_that_takes_long_to_begin_is_waited_for(void **state)
+{
+    struct stage t;
+    begin(&t, NULL);
+    set_node_timeout(&t, 6000);
+    int listener = sk_meeting_found(t.job);
+    assert_true(listener >= 0);
+    open_ways(&t);
+    say_hellos(&t);
+    for (double end = sk_now() + 3; sk_now() < end;)
+        turn(&t);
+    assert_null(strstr(logged, "by itself"));
+    expect_log(&t, "rank 0 speaks to `saikai run` by itself: the service of this node is silent"); /* not for ever */
+    all_reach(&t);
+    close(listener);
+    finish(&t);
+}
+
 /* Each of them lives long enough to say so, and none long enough to reach the launcher. */
 static void services_that_die_one_after_the_other_hold_nobody_up(void **state)
 {
@@ -550,6 +569,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(who_speaks_for_itself_comes_back),
         cmocka_unit_test(a_silent_launcher_drives_nobody_away),
         cmocka_unit_test(a_service_that_never_lets_the_launcher_through_is_left),
+        cmocka_unit_test(a_service_that_takes_long_to_begin_is_waited_for),
         cmocka_unit_test(services_that_die_one_after_the_other_hold_nobody_up),
         cmocka_unit_test(a_keeper_that_was_stopped_leaves_nobody),
         cmocka_unit_test(what_is_lost_on_the_way_is_said_again),

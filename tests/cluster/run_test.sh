@@ -132,10 +132,10 @@ power) # silence: noticed soon (4.3 s on a quiet machine; the limits leave room 
     ;;
 services) # the services of all nodes are killed, and that is no loss; the loss of a node is one
     printf 'n1 slots=2\nn2 slots=2\nn3 slots=2\nn4 slots=2\n' >"$CLUSTER_DIR/hosts"
-    start -n 6 --spares 1 --set backbone.service=on -- "$victim" seconds=30 later=1 complete=50
+    start -n 6 --spares 1 --set backbone.service=on -- "$victim" seconds=250 later=1 complete=50
     wait_for 'begin 0' "$out" 100
     for n in n1 n2 n3; do
-        wait_for "the ranks of $n speak through the service of their node" "$err" 60
+        wait_for "the ranks of $n speak through the service of their node" "$err" 200
         node_run $n kill -KILL "$(node_run $n pgrep -xf 'saikaid node')" || fail "$n has not one service"
     done
     sleep 1
@@ -153,7 +153,7 @@ services_cut) # a node is cut off and back in time: it is no loss, and its ranks
     touch "$CLUSTER_DIR/shared/more"
     start -n 4 --set backbone.service=on --set run.node_timeout=20s -- "$victim" while="$CLUSTER_DIR/shared/more" complete=50
     wait_for 'begin 0' "$out" 100
-    for n in n1 n2; do wait_for "the ranks of $n speak through the service of their node" "$err" 60; done
+    for n in n1 n2; do wait_for "the ranks of $n speak through the service of their node" "$err" 200; done
     node_cut n2
     sleep 8 # more than the third of the node timeout in which a keeper leaves a service that says nothing
     node_mend n2
@@ -168,9 +168,9 @@ services_cut) # a node is cut off and back in time: it is no loss, and its ranks
     ;;
 services_sigkill) # saikai run dies, and a service at the same time: nothing may outlive them, on no node
     printf 'n1 slots=2\nn2 slots=2\nn3 slots=2\n' >"$CLUSTER_DIR/hosts"
-    start -n 6 --set backbone.service=on -- "$victim" seconds=60
+    start -n 6 --set backbone.service=on -- "$victim" seconds=250
     wait_for 'begin 0' "$out" 100
-    for n in n1 n2 n3; do wait_for "the ranks of $n speak through the service of their node" "$err" 60; done
+    for n in n1 n2 n3; do wait_for "the ranks of $n speak through the service of their node" "$err" 200; done
     node_run n2 kill -KILL "$(node_run n2 pgrep -xf 'saikaid node')" || fail "n2 has not one service"
     kill -KILL "$(pgrep -x -P $pid saikai)"
     nothing_left_on n1 n2 n3

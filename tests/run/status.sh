@@ -42,7 +42,7 @@ grep -q '^saikai_iteration{job="heat_' "$prom" && [ "$(tail -n 1 "$prom")" = "# 
 [ "$(stat -c %a saikai-store/status)" = 600 ] || bad "others may read the status"
 # another job in the same prefix has a place of its own
 timeout 300 "$saikai" run -n 1 -- "$exe" 16 16 16 200 >out2 2>err2 || bad "the other job failed"
-until_true 10 "len(d) == 2 and sorted(j['condition'] for j in d) == ['finished', 'running']"
+until_true 100 "len(d) == 2 and sorted(j['condition'] for j in d) == ['finished', 'running']"
 name=$("$saikai" status --json | python3 -c "import json, sys; print([j['job'] for j in json.load(sys.stdin) if j['condition'] == 'finished'][0])")
 "$saikai" status --job "$name" | grep -q "^job $name: finished" || bad "not the job that was asked for"
 [ "$("$saikai" status "$name" | grep -c '^job ')" = 1 ] || bad "not the job that was named"
@@ -50,7 +50,7 @@ name=$("$saikai" status --json | python3 -c "import json, sys; print([j['job'] f
 kill -INT $run
 wait $run && bad "it was interrupted and ended with 0" || true
 run=
-until_true 30 "sorted(j['condition'] for j in d) == ['finished', 'not running']"
+until_true 100 "sorted(j['condition'] for j in d) == ['finished', 'not running']"
 # what cannot be read is said
 printf 'x' >>saikai-store/status
 "$saikai" status 2>&1 | grep -q 'saikai-store/status: ' || bad "a damaged file is not told"
