@@ -64,6 +64,7 @@ struct keeper {
     double heard, next_beat; /* when the launcher was last heard; when the next beat is due */
     int gone, ordered, released;
     int apart, unsent; /* ranks are on several hosts; what the program had sent has not arrived after all that time */
+    struct sk_lastwords_others others; /* whose ends nobody waits for */
     int status;      /* of waitpid, when gone */
     int start_errno; /* the program could not be executed */
     double gone_at, next_report;
@@ -163,7 +164,7 @@ static void report_exit(struct keeper *k, double now)
 static int is_under_way(struct keeper *k, double now)
 {
     int matters = k->apart && !k->ordered && !k->start_errno && (WIFSIGNALED(k->status) || WEXITSTATUS(k->status));
-    if (!matters || !sk_lastwords_unsent())
+    if (!matters || !sk_lastwords_unsent(&k->others))
         return k->apart = 0;
     k->unsent = now - k->gone_at > unsent_s;
     k->apart = !k->unsent;
@@ -480,6 +481,8 @@ static int keep(struct keeper *k)
         keep_events(k);
         look_whether_it_waits(k, now);
         look_whether_it_is_bound(k, now);
+        if (k->apart && !k->gone)
+            sk_lastwords_look(&k->others, now);
         if (k->way && sk_way_mend(k->way, now))
             say_hello(k);
         if (k->gone && now >= k->next_report)
@@ -562,6 +565,8 @@ int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place
     k.page->past_lost_seconds = (float)s->past.lost_ms / 1000;
     k.page->past_down_seconds = (float)s->past.down_ms / 1000;
     take_learnt(k.page);
+    if (k.apart)
+        sk_lastwords_look(&k.others, sk_now());
     atomic_store(&k.page->repair, place->repair);
     /* The program first: making the link takes longer than starting it. */
     struct sk_child child = {.rank_env = s->rank_env, .rank = rank, .repair = place->repair, .start = k.page->incarnation + 1,

@@ -1,6 +1,8 @@
 /* Reads /proc/net/tcp, and the states of this process's own sockets. */
 #include "base/network/lastwords.h"
 
+#include "base/clock.h"
+
 #include <dirent.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -9,9 +11,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 /* After so many looks without any change what is unread counts as somebody else's. */
 enum { MOST_TURNS = 50 };
+
+/* How often connections of others are looked for: the longer that takes, the less often. */
+static const double look_s = 5, look_part = 1000;
 
 /* Its end was sent, behind all data, and is not confirmed. */
 static int has_closed(unsigned state)
@@ -19,26 +25,101 @@ static int has_closed(unsigned state)
     return state == TCP_FIN_WAIT1 || state == TCP_CLOSING || state == TCP_LAST_ACK;
 }
 
-/* sl local:port remote:port state tx:rx timer:when retransmits uid timeout inode */
-static int unsent_in(const char *path)
+/* Of both ends' addresses and ports; FNV-1a. */
+static uint64_t name_of(const char *local, const char *remote)
 {
-    char line[512], local[33], remote[33];
-    unsigned state;
-    unsigned long inode;
-    int found = 0;
-    FILE *f = fopen(path, "re");
-    while (f && fgets(line, sizeof line, f)) {
-        int n = sscanf(line, " %*u: %32[0-9A-F]:%*x %32[0-9A-F]:%*x %x %*x:%*x %*x:%*x %*x %*u %*u %lu", local, remote, &state, &inode);
-        found += n == 4 && !inode && has_closed(state) && strcmp(local, remote);
-    }
-    if (f)
-        fclose(f);
-    return found;
+    uint64_t h = 0xcbf29ce484222325u;
+    for (const char *p = local; *p; p++)
+        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+    for (const char *p = remote; *p; p++)
+        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+    return h;
 }
 
-int sk_lastwords_unsent(void)
+/* What has no process is root's where the kernel does not tell. */
+static int may_be_own(unsigned user)
 {
-    return unsent_in("/proc/self/net/tcp") + unsent_in("/proc/self/net/tcp6");
+    unsigned own = getuid();
+    return !user || !own || user == own;
+}
+
+/* A connection that has lost its process. */
+typedef void found(void *to, uint64_t name, unsigned user);
+
+/* sl local:port remote:port state tx:rx timer:when retransmits uid timeout inode */
+static void look_in(const char *path, found *f, void *to)
+{
+    char line[512], local[48], remote[48];
+    int l, r;
+    unsigned state, user;
+    unsigned long inode;
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file)) {
+        int n = sscanf(line, " %*u: %47[0-9A-F:] %47[0-9A-F:] %x %*x:%*x %*x:%*x %*x %u %*u %lu", local, remote, &state, &user, &inode);
+        if (n != 5 || inode || !has_closed(state))
+            continue;
+        l = (int)strcspn(local, ":"), r = (int)strcspn(remote, ":");
+        if (l != r || strncmp(local, remote, (size_t)l)) /* this host to itself */
+            f(to, name_of(local, remote), user);
+    }
+    if (file)
+        fclose(file);
+}
+
+static void look_everywhere(found *f, void *to)
+{
+    look_in("/proc/self/net/tcp", f, to);
+    look_in("/proc/self/net/tcp6", f, to);
+}
+
+/* More than there is room for are taken for own ones later: whoever waits for them waits in vain, but nothing is missed. */
+static void note(void *to, uint64_t name, unsigned user)
+{
+    struct sk_lastwords_others *o = to;
+    (void)user;
+    if (o->n_seen < (int)(sizeof o->seen / sizeof *o->seen))
+        o->seen[o->n_seen++] = name;
+}
+
+static void keep_seen(struct sk_lastwords_others *o)
+{
+    memcpy(o->known, o->seen, sizeof o->known);
+    o->n_known = o->n_seen;
+}
+
+void sk_lastwords_look(struct sk_lastwords_others *o, double now)
+{
+    int first = o->look_at == 0;
+    if (now < o->look_at)
+        return;
+    double begun = sk_now();
+    keep_seen(o);
+    o->n_seen = 0;
+    look_everywhere(note, o);
+    if (first) /* before there was a process */
+        keep_seen(o);
+    o->look_at = now + look_s + look_part * (sk_now() - begun);
+}
+
+struct count {
+    const struct sk_lastwords_others *others;
+    int n;
+};
+
+static void count(void *to, uint64_t name, unsigned user)
+{
+    struct count *c = to;
+    int known = !may_be_own(user);
+    for (int i = 0; c->others && !known && i < c->others->n_known; i++)
+        known = c->others->known[i] == name;
+    c->n += !known;
+}
+
+int sk_lastwords_unsent(const struct sk_lastwords_others *o)
+{
+    struct count c = {o, 0};
+    look_everywhere(count, &c);
+    return c.n;
 }
 
 /* What is unread of a connection whose other end has closed. */

@@ -14,9 +14,11 @@
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,35 +74,135 @@ static void dies_while_it_sends(int end[2])
     assert_true(WIFSIGNALED(status));
 }
 
+static struct sk_lastwords_others others;
+
 /* 1: it is so within some seconds. */
 static int comes_to(int unsent)
 {
     double until = sk_now() + 20;
-    while (sk_lastwords_unsent() != unsent && sk_now() < until)
+    while (sk_lastwords_unsent(&others) != unsent && sk_now() < until)
         sk_sleep(0.001);
-    return sk_lastwords_unsent() == unsent;
+    return sk_lastwords_unsent(&others) == unsent;
+}
+
+/* Nothing is on its way but what this machine's others have, where there is no network of its own. */
+static int begin(void **state)
+{
+    others = (struct sk_lastwords_others){0};
+    sk_lastwords_look(&others, 1);
+    return 0;
+}
+
+static void read_all(int fd)
+{
+    static char data[LARGE];
+    while (read(fd, data, sizeof data) > 0)
+        ;
+    close(fd);
 }
 
 static void what_the_dead_sent_is_on_its_way_until_it_is_confirmed(void **state)
 {
-    static char data[LARGE];
-    int end[2], before = sk_lastwords_unsent();
+    int end[2];
     connect_two("127.0.0.2", "127.0.0.3", end);
-    assert_int_equal(sk_lastwords_unsent(), before);
+    assert_int_equal(sk_lastwords_unsent(&others), 0);
     dies_while_it_sends(end);
-    assert_int_equal(sk_lastwords_unsent(), before + 1);
-    while (read(end[1], data, sizeof data) > 0)
-        ;
-    assert_true(comes_to(before));
-    close(end[1]);
+    assert_int_equal(sk_lastwords_unsent(&others), 1);
+    read_all(end[1]);
+    assert_true(comes_to(0));
 }
 
 static void what_goes_to_the_own_host_does_not_count(void **state)
 {
-    int end[2], before = sk_lastwords_unsent();
+    int end[2];
     connect_two("127.0.0.2", "127.0.0.2", end);
     dies_while_it_sends(end);
-    assert_int_equal(sk_lastwords_unsent(), before);
+    assert_int_equal(sk_lastwords_unsent(&others), 0);
+    close(end[1]);
+}
+
+/* Nobody reads what somebody's process had sent before it died: whoever lived on then is not waited for because of that when it dies, too. */
+static void what_had_no_process_before_is_of_others(void **state)
+{
+    int theirs[2], own[2];
+    connect_two("127.0.0.2", "127.0.0.3", theirs);
+    dies_while_it_sends(theirs);
+    assert_int_equal(sk_lastwords_unsent(&others), 1);
+    sk_lastwords_look(&others, 2); /* too soon */
+    sk_lastwords_look(&others, 1000);
+    assert_int_equal(sk_lastwords_unsent(&others), 1); /* it may be a part of an end that is not known yet */
+    sk_lastwords_look(&others, 2000);
+    assert_int_equal(sk_lastwords_unsent(&others), 0);
+    connect_two("127.0.0.2", "127.0.0.3", own);
+    dies_while_it_sends(own);
+    assert_int_equal(sk_lastwords_unsent(&others), 1);
+    assert_true(sk_lastwords_unsent(NULL) >= 2);
+    close(own[1]); /* unread: the other end is told so, and forgets it */
+    assert_true(comes_to(0));
+    close(theirs[1]);
+}
+
+/* What was there at the beginning is of others at once. */
+static void what_had_no_process_at_the_beginning_is_of_others(void **state)
+{
+    int theirs[2];
+    connect_two("127.0.0.2", "127.0.0.3", theirs);
+    dies_while_it_sends(theirs);
+    assert_true(sk_lastwords_unsent(NULL) >= 1);
+    begin(NULL);
+    assert_int_equal(sk_lastwords_unsent(&others), 0);
+    close(theirs[1]);
+}
+
+static void more_than_there_is_room_for_is_waited_for(void **state)
+{
+    enum { MANY = sizeof others.seen / sizeof *others.seen + 3 };
+    int theirs[MANY][2];
+    for (int i = 0; i < MANY; i++) {
+        connect_two("127.0.0.2", "127.0.0.3", theirs[i]);
+        dies_while_it_sends(theirs[i]);
+    }
+    begin(NULL);
+    assert_true(sk_lastwords_unsent(&others) >= 3);
+    for (int i = 0; i < MANY; i++)
+        close(theirs[i][1]);
+}
+
+/* From 6.17 on Linux tells whose a connection without a process was. */
+static int kernel_tells_users(void)
+{
+    struct utsname name;
+    int major = 0, minor = 0;
+    assert_int_equal(uname(&name), 0);
+    sscanf(name.release, "%d.%d", &major, &minor);
+    return major > 6 || (major == 6 && minor >= 17);
+}
+
+/* As this user: the connections of others, by a process that is not root's. */
+static int counted_by(unsigned user)
+{
+    int status;
+    pid_t p = sk_testing_fork();
+    if (!p)
+        _exit(setuid(user) ? 99 : sk_lastwords_unsent(&others));
+    assert_int_equal(waitpid(p, &status, 0), p);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 99);
+    return WEXITSTATUS(status);
+}
+
+static void what_another_user_had_sent_does_not_count(void **state)
+{
+    enum { ONE = 65534, ANOTHER = 65533 };
+    int end[2];
+    if (geteuid() || !kernel_tells_users())
+        skip();
+    assert_int_equal(seteuid(ONE), 0);
+    connect_two("127.0.0.2", "127.0.0.3", end);
+    assert_int_equal(seteuid(0), 0);
+    dies_while_it_sends(end);
+    assert_int_equal(counted_by(ONE), 1);
+    assert_int_equal(counted_by(ANOTHER), 0);
+    assert_int_equal(sk_lastwords_unsent(&others), 1); /* root's may have become the user's */
     close(end[1]);
 }
 
@@ -134,8 +236,12 @@ static void what_has_come_waits_to_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_dead_sent_is_on_its_way_until_it_is_confirmed),
-        cmocka_unit_test(what_goes_to_the_own_host_does_not_count),
+        cmocka_unit_test_setup(what_the_dead_sent_is_on_its_way_until_it_is_confirmed, begin),
+        cmocka_unit_test_setup(what_goes_to_the_own_host_does_not_count, begin),
+        cmocka_unit_test_setup(what_had_no_process_before_is_of_others, begin),
+        cmocka_unit_test(what_had_no_process_at_the_beginning_is_of_others),
+        cmocka_unit_test(more_than_there_is_room_for_is_waited_for),
+        cmocka_unit_test_setup(what_another_user_had_sent_does_not_count, begin),
         cmocka_unit_test(what_has_come_waits_to_be_read),
     };
     have_own_network();
