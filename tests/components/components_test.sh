@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Components of examples/components, compiled with the installed headers alone: they are listed, chosen and used, and what must not be
 # loaded is said before anything starts.
-# usage: components_test.sh CASE SOURCE_DIR BUILD_DIR SAIKAI [PROGRAM MESSAGES]
+# usage: components_test.sh CASE SOURCE_DIR BUILD_DIR SAIKAI [PROGRAM MESSAGES LATE]
 set -u
-case_name=$1 source=$2 build=$3 saikai=$4 program=${5:-} messages=${6:-}
+case_name=$1 source=$2 build=$3 saikai=$4 program=${5:-} messages=${6:-} late=${7:-}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
@@ -395,5 +395,22 @@ END
     else
         has 'answer: restart, not in place: ' err
     fi
+    ;;
+late) # the hooks see the messages of a program that loads MPI while it runs, as Python does, and name what MPI names by addresses
+    compile "$source/examples/components/parallel_protocol.c" both.so
+    if ! ldd "$program" | grep -q libmpi.so.40; then
+        echo "skip: not Open MPI"
+        exit 0
+    fi
+    ! ldd "$late" | grep -q libmpi || fail "the program is linked with MPI"
+    export SAIKAI_STORE_LOCAL=$work/local SAIKAI_JOB_NAME=components SAIKAI_STORE_FSYNC=no SAIKAI_SCHEDULE_EVERY=1 SAIKAI_STORE_PREFIX=$work/store BOTH_ENDS=tell
+    timeout 300 "$saikai" run --launcher openmpi --set "components=$work/both.so" --protocol both-ends -n 4 -- "$late" plain 15 >out 2>err || fail "the job did not come through"
+    has '4 ranks, 15 steps: done' out
+    for r in 0 1 2 3; do
+        [ "$(grep -c "rank $r: $((r < 2 ? 7 : 6)) messages compared" err)" -ge 12 ] || fail "rank $r does not see all messages"
+    done
+    lacks 'have come' err
+    lacks 'is not what has come' err
+    lacks 'hooks .*not called' err
     ;;
 esac

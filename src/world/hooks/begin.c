@@ -53,6 +53,10 @@ static void begin(int level)
     int repairs = saikai_world_repairs ? saikai_world_repairs() : -1;
     if (!told)
         return;
+    if (!(uintptr_t)MPI_COMM_WORLD) { /* MPI was loaded late, and in a way in which world/next did not find what its names are the addresses of */
+        fprintf(stderr, "saikai: the hooks of protocol %.*s are not called: this program has loaded MPI where its names are not found\n", (int)strcspn(told, " "), told);
+        return;
+    }
     *w = (struct saikai_world){.size_bytes = sizeof *w, .repairs = repairs > 0 ? (uint32_t)repairs : 0, .exchange = exchange, .tell = tell};
     w->is_new = repairs > 0;
     SK_NEXT(Comm_rank, (MPI_COMM_WORLD, &w->rank));

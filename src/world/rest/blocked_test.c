@@ -12,22 +12,37 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
-static int (*look)(void);
-static int registered, sleeps, comes;
+static int (*called)(void); /* in each look of MPI's */
+static int registered, sleeps, comes, stays;
 static double now = 100, slept, longest;
 
 static int add(int (*f)(void))
 {
     registered++;
-    look = f;
+    called = f;
+    return 0;
+}
+
+static int take_out(int (*f)(void))
+{
+    assert_ptr_equal(f, called);
+    called = NULL;
     return 0;
 }
 
 void *sk_next_find(const char *name)
 {
-    assert_string_equal(name, "opal_progress_register");
-    return (void *)add;
+    int adds = !strcmp(name, "opal_progress_register");
+    if (!adds)
+        assert_string_equal(name, "opal_progress_unregister");
+    return adds ? (void *)add : stays ? NULL : (void *)take_out;
+}
+
+static int look(void)
+{
+    return called ? called() : 0;
 }
 
 double sk_now(void)
@@ -58,9 +73,10 @@ static void waits(double seconds)
 
 static void mpi_sleeps_between_beginning_and_end_alone(void **state)
 {
+    int before = registered;
     sk_blocked_begin();
     sk_blocked_begin();
-    assert_int_equal(registered, 1);
+    assert_int_equal(registered, before + 1);
     waits(0.0199);
     assert_int_equal(sleeps, 0); /* short calls do not */
     waits(1);
@@ -71,7 +87,49 @@ static void mpi_sleeps_between_beginning_and_end_alone(void **state)
     sk_blocked_end();
     waits(0.1);
     assert_int_equal(sleeps, 0);
-    assert_int_equal(registered, 1);
+    assert_int_equal(registered, before + 1);
+}
+
+/* What there is no repair for costs MPI nothing: not before the first one, and not after it. */
+static void nothing_is_called_where_nothing_is_repaired(void **state)
+{
+    assert_null(called);
+    sk_blocked_begin();
+    assert_non_null(called);
+    sk_blocked_begin();
+    sk_blocked_end();
+    assert_non_null(called);
+    sk_blocked_end();
+    assert_null(called);
+    sk_blocked_begin();
+    sk_blocked_begin();
+    sk_blocked_end_all();
+    assert_null(called);
+    sk_blocked_end_all(); /* again: there is nothing to end */
+    sk_blocked_begin();
+    assert_non_null(called);
+    sk_blocked_end();
+    assert_null(called);
+}
+
+static void what_cannot_be_taken_out_is_added_once(void **state)
+{
+    int before = registered;
+    stays = 1;
+    for (int i = 0; i < 3; i++) {
+        sk_blocked_begin();
+        sk_blocked_end();
+        assert_non_null(called);
+        waits(0.1);
+        assert_int_equal(sleeps, 0);
+    }
+    assert_int_equal(registered, before + 1);
+    sk_blocked_begin();
+    waits(0.1);
+    assert_true(sleeps > 0);
+    stays = 0;
+    sk_blocked_end();
+    assert_null(called);
 }
 
 static void calls_that_were_left_sleep_no_more(void **state)
@@ -104,9 +162,11 @@ static void what_comes_is_looked_at_for_a_while(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_called_where_nothing_is_repaired),
         cmocka_unit_test(mpi_sleeps_between_beginning_and_end_alone),
         cmocka_unit_test(calls_that_were_left_sleep_no_more),
         cmocka_unit_test(what_comes_is_looked_at_for_a_while),
+        cmocka_unit_test(what_cannot_be_taken_out_is_added_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
