@@ -1,4 +1,4 @@
-/* The compression figures of mcrEngine (Islam et al., SC'12): Figs. 6 to 9 and Table IV, on real
+/* The compression figures of mcrEngine (Islam et al., SC'12): Figs. 6 to 9, Tables III and IV, on real
  * checkpoint sets, with the paper's schemes and with `auto`. */
 #include "archive/write/create.h"
 #include "reader/hdf5.h"
@@ -8,6 +8,7 @@
 #include "base/text/svg.h"
 #include "bars.h"
 #include "paper_far_sets.h"
+#include "paper_far_table.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -293,14 +294,22 @@ int main(int argc, char **argv)
         else
             wrong |= c != 'j' || !(json = fopen(optarg, "a"));
     }
+    static const char *const parts[] = {"sets", "schemes", "groups", "turns"};
+    int known_part = !part;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        known_part |= part && !strcmp(part, parts[i]);
+    if (!known_part)
+        fprintf(stderr, "paper_far: --part %s: there is no such part\n", part);
     struct far_files *f = malloc(sizeof *f);
-    if (wrong || optind + 1 != argc || !f) {
-        fputs("usage: paper_far [--part schemes|groups|turns] [--svg DIR] [--json FILE] "
+    if (wrong || !known_part || optind + 1 != argc || !f) {
+        fputs("usage: paper_far [--part sets|schemes|groups|turns] [--svg DIR] [--json FILE] "
               "CHECKPOINTS_DIR\n",
               stderr);
         free(f);
         return 2;
     }
+    if (!part || !strcmp(part, "sets"))
+        far_characteristics(argv[optind], f);
     if (!part || !strcmp(part, "schemes"))
         passes(argv[optind], f, svg);
     if (!part || !strcmp(part, "groups"))

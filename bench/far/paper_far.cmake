@@ -3,11 +3,11 @@
 # all of it, one after the other; each program has options for parts.
 list(TRANSFORM saikai_api PREPEND ${PROJECT_SOURCE_DIR}/src/lib/ OUTPUT_VARIABLE api)
 set(wrapped -Wl,--wrap=open -Wl,--wrap=read -Wl,--wrap=write -Wl,--wrap=pread -Wl,--wrap=pwrite -Wl,--wrap=close)
-add_executable(paper_far EXCLUDE_FROM_ALL far/paper_far.c far/paper_far_sets.c bars.c)
+add_executable(paper_far EXCLUDE_FROM_ALL far/paper_far.c far/paper_far_sets.c far/paper_far_table.c bars.c)
 target_link_libraries(paper_far PRIVATE sk_archive sk_reader_hdf5 m)
 add_executable(paper_far_end EXCLUDE_FROM_ALL far/paper_far_end.c far/paper_far_ways.c far/paper_far_sets.c
-               far/paper_far_shared.c far/paper_far_model.c)
-target_link_libraries(paper_far_end PRIVATE sk_archive sk_reader_hdf5)
+               far/paper_far_shared.c far/paper_far_model.c far/paper_far_steps.c bars.c)
+target_link_libraries(paper_far_end PRIVATE sk_archive sk_reader_hdf5 m)
 target_link_options(paper_far_end PRIVATE ${wrapped})
 set(far_results ${CMAKE_CURRENT_BINARY_DIR}/paper_far.json)
 set(far_figures ${PROJECT_SOURCE_DIR}/docs/figures)

@@ -4,8 +4,10 @@
 #include "reader/hdf5.h"
 #include "base/text/svg.h"
 #include "paper_far_model.h"
+#include "paper_far_steps.h"
 #include "paper_far_ways.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +63,7 @@ static struct far_cost measure(const struct far_way *w, int ranks, int phase,
 {
     static const struct far_server unlimited;
     struct far_cost c = {0};
-    double wall[MOST_RUNS], cpu[MOST_RUNS];
+    double wall[MOST_RUNS], cpu[MOST_RUNS], step[FAR_STEPS][MOST_RUNS];
     for (int k = 0; k < o.runs; k++) {
         struct far_cost made;
         /* a restart reads what the first run has made */
@@ -72,6 +74,8 @@ static struct far_cost measure(const struct far_way *w, int ranks, int phase,
             exit(1);
         wall[k] = c.wall;
         cpu[k] = c.cpu;
+        for (int i = 0; i < FAR_STEPS; i++)
+            step[i][k] = c.step[i];
     }
     c.wall = c.low = c.high = far_median(wall, o.runs);
     for (int k = 0; k < o.runs; k++) {
@@ -79,6 +83,8 @@ static struct far_cost measure(const struct far_way *w, int ranks, int phase,
         c.high = wall[k] > c.high ? wall[k] : c.high;
     }
     c.cpu = far_median(cpu, o.runs);
+    for (int i = 0; i < FAR_STEPS; i++)
+        c.step[i] = far_median(step[i], o.runs);
     return c;
 }
 
@@ -91,9 +97,9 @@ static void note(const char *bench, const struct far_set *s, int phase, const st
             "{\"bench\": \"%s\", \"set\": \"%s\", \"phase\": \"%s\", \"configuration\": \"%s\", "
             "\"ranks\": %d, \"mb_per_s\": %g, \"open_ms\": %g, \"contention\": %g, \"runs\": %d, "
             "\"seconds\": %.6f, \"least\": %.6f, \"most\": %.6f, "
-            "\"cpu_seconds\": %.6f, \"bytes\": %.0f, \"files_opened\": %.0f, \"files_at_once\": %d}\n",
+            "\"cpu_seconds\": %.6f, \"cpu_steps\": [%.6f, %.6f, %.6f, %.6f], \"bytes\": %.0f, \"files_opened\": %.0f, \"files_at_once\": %d}\n",
             bench, s->name, phases[phase], w->name, ranks, server->mb_per_s, server->open_ms,
-            server->contention, o.runs, c->wall, c->low, c->high, c->cpu, c->bytes, c->opened, c->at_once);
+            server->contention, o.runs, c->wall, c->low, c->high, c->cpu, c->step[0], c->step[1], c->step[2], c->step[3], c->bytes, c->opened, c->at_once);
     fflush(o.json);
 }
 
@@ -240,7 +246,7 @@ static void end_to_end(void)
             for (int w = 0; w < FAR_CLOCK_WAYS; w++)
                 for (int b = 0; b < BANDWIDTHS && is_asked(w); b++) {
                     progress(set->name, phase, far_ways[w].name, bandwidths[b]);
-                    struct far_server server = {bandwidths[b], 0, 0};
+                    struct far_server server = {.mb_per_s = bandwidths[b]};
                     t[w][b] = measure(&far_ways[w], files.ranks, phase, &server);
                     note("end", set, phase, &far_ways[w], files.ranks, &server, &t[w][b]);
                 }
@@ -252,6 +258,28 @@ static void end_to_end(void)
                 draw(set, phase, t);
             if (o.svg && !o.way && !phase)
                 draw_transfer(set, t);
+        }
+}
+
+/* By step, at a server without a limit: how long the bytes take at one is computed from them. */
+static void by_step(void)
+{
+    static const struct far_server unlimited = {.steps = 1};
+    struct far_cost c[FAR_CLOCK_WAYS];
+    for (int s = 0; s < FAR_SETS; s++)
+        for (int phase = 0; phase < 2; phase++) {
+            const struct far_set *set = &far_sets[s];
+            if (!wants("steps", phase) || !chosen(set) || !far_load(o.root, set, &files) || files.ranks > FAR_RANKS)
+                continue;
+            for (int w = 0; w < FAR_CLOCK_WAYS; w++) {
+                progress(set->name, phase, far_ways[w].name, 0);
+                c[w] = measure(&far_ways[w], files.ranks, phase, &unlimited);
+                note("steps", set, phase, &far_ways[w], files.ranks, &unlimited, &c[w]);
+            }
+            progress_ends();
+            far_print_steps(set, phase, c);
+            if (o.svg)
+                far_draw_steps(set, phase, c, o.svg);
         }
 }
 
@@ -339,7 +367,7 @@ static int count_steps(void)
     }
     for (int s = 0; s < FAR_SETS; s++)
         for (int phase = 0; phase < 2; phase++)
-            n += (chosen(&far_sets[s]) && wants("clock", phase)) * table_v * BANDWIDTHS;
+            n += chosen(&far_sets[s]) * (wants("clock", phase) * table_v * BANDWIDTHS + wants("steps", phase) * FAR_CLOCK_WAYS);
     for (int phase = 0; phase < 2; phase++)
         n += (chosen(&far_sets[0]) && wants("writers", phase)) * ways * GROWTH;
     return n;
@@ -347,12 +375,51 @@ static int count_steps(void)
 
 static int usage(void)
 {
-    fputs("usage: paper_far_end [--part clock|writers|nodes] [--set NAME] [--phase checkpoint|restart] "
+    fputs("usage: paper_far_end [--part clock|steps|writers|nodes] [--set NAME] [--phase checkpoint|restart] "
           "[--way NAME]\n"
           "                     [--runs N] [--contention PER_FILE] [--svg DIR] [--json FILE] CHECKPOINTS_DIR\n"
           "Sets and ways are named by how their names begin; lines are added to FILE.\n",
           stderr);
     return 2;
+}
+
+static int is_one_of(const char *text, const char *const names[])
+{
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(text, names[i]))
+            return 1;
+    return 0;
+}
+
+/* 1: the sets and ways that are asked for are there, and what is written can be. */
+static int names_are_known(const char *json)
+{
+    static const char *const parts[] = {"clock", "steps", "writers", "nodes", NULL};
+    int sets = 0, ways = 0;
+    for (int s = 0; s < FAR_SETS; s++)
+        sets += chosen(&far_sets[s]);
+    for (int w = 0; w < FAR_WAYS; w++)
+        ways += !o.way || !strncmp(far_ways[w].name, o.way, strlen(o.way));
+    if (o.part && !is_one_of(o.part, parts))
+        fprintf(stderr, "paper_far_end: --part %s: there is no such part\n", o.part);
+    else if (!sets)
+        fprintf(stderr, "paper_far_end: --set %s: there is no such set\n", o.set);
+    else if (!ways)
+        fprintf(stderr, "paper_far_end: --way %s: there is no such way\n", o.way);
+    else if (json && !(o.json = fopen(json, "a")))
+        fprintf(stderr, "paper_far_end: --json %s: %s\n", json, strerror(errno));
+    else
+        return 1;
+    return 0;
+}
+
+/* 0: it is a number within these limits. */
+static int number(const char *option, const char *text, double least, double most, double *to)
+{
+    if (!far_number(text, least, most, to))
+        return 0;
+    fprintf(stderr, "paper_far_end: --%s %s: not a number from %g to %g\n", option, text, least, most);
+    return -1;
 }
 
 static int read_options(int argc, char **argv)
@@ -368,26 +435,30 @@ static int read_options(int argc, char **argv)
         {"contention", 1, NULL, 'c'},
         {NULL, 0, NULL, 0},
     };
+    const char *json = NULL;
+    double runs = o.runs;
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c == 'p')
             o.part = optarg;
         else if (c == 's')
             o.set = optarg;
-        else if (c == 'f')
+        else if (c == 'f' && (!strcmp(optarg, phases[0]) || !strcmp(optarg, phases[1])))
             o.phase = !strcmp(optarg, phases[1]);
-        else if (c == 'n')
-            o.runs = atoi(optarg);
+        else if (c == 'n' && !number("runs", optarg, 1, MOST_RUNS, &runs))
+            o.runs = (int)runs;
         else if (c == 'w')
             o.way = optarg;
-        else if (c == 'c')
-            o.contention = atof(optarg);
+        else if (c == 'c' && !number("contention", optarg, 0, 1000, &o.contention))
+            continue;
         else if (c == 'v')
             o.svg = optarg;
-        else if (c != 'j' || !(o.json = fopen(optarg, "a")))
+        else if (c == 'j')
+            json = optarg;
+        else
             return -1;
     }
     o.root = argv[optind];
-    return optind + 1 == argc && o.runs >= 1 && o.runs <= MOST_RUNS ? 0 : -1;
+    return optind + 1 == argc && names_are_known(json) ? 0 : -1;
 }
 
 int main(int argc, char **argv)
@@ -401,9 +472,13 @@ int main(int argc, char **argv)
         puts("## End to end by the clock (Figs. 10, 12 and 13)\n");
         end_to_end();
     }
+    if (!o.part || !strcmp(o.part, "steps")) {
+        puts("## By step (Figs. 12 and 13)\n");
+        by_step();
+    }
     if (!o.part || !strcmp(o.part, "writers")) {
         puts("## As ranks are added (Fig. 11)\n");
-        ranks_grow((struct far_server){100, 5, 0});
+        ranks_grow((struct far_server){.mb_per_s = 100, .open_ms = 5});
     }
     if (!o.part || !strcmp(o.part, "nodes"))
         aggregators();

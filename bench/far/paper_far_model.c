@@ -2,6 +2,8 @@
  * of mcrEngine (Islam et al., SC'12). */
 #include "paper_far_model.h"
 
+#include <stdlib.h>
+
 double far_slowdown(int files, double per_file)
 {
     return 1 + (files > 0 ? files * per_file : 0);
@@ -35,4 +37,14 @@ int far_writers(int ranks, int span)
 int far_aggregator_nodes(int processes, int cores, int group)
 {
     return far_writers(processes, cores * group);
+}
+
+int far_number(const char *text, double least, double most, double *to)
+{
+    char *end;
+    double v = strtod(text, &end);
+    if (end == text || *end || !(v >= least && v <= most))
+        return -1;
+    *to = v;
+    return 0;
 }

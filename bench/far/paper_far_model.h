@@ -27,4 +27,7 @@ int far_writers(int ranks, int span);
 /* Eq. 3, rounded up: nodes of `cores` cores that aggregate for so many processes. */
 int far_aggregator_nodes(int processes, int cores, int group);
 
+/* An option's number. 0: all of the text is one, within these limits; else -1, and nothing is set. */
+int far_number(const char *text, double least, double most, double *to);
+
 #endif

@@ -80,6 +80,46 @@ static void open_files_slow_the_server_down(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+static void a_number_is_all_of_the_text_and_within_limits(void **state)
+{
+    static const char *const wrong[] = {"", " ", "x", "0.1x", "-0.1", "1e9", "inf", "-inf", "nan", "0,1"};
+    double v = 7;
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(far_number(wrong[i], 0, 1000, &v), -1);
+    assert_true(v == 7);
+    assert_int_equal(far_number("0", 0, 1000, &v), 0);
+    assert_true(v == 0);
+    assert_int_equal(far_number("0.0685", 0, 1000, &v), 0);
+    assert_true(fabs(v - 0.0685) < 1e-12);
+}
+
+/* Bytes that are handed to the server take processor time, and waiting for it takes none. */
+static void steps_are_told_apart(void **state)
+{
+    enum { MANY = 4 << 20 };
+    char dir[] = "/tmp/paper-far-steps.XXXXXX";
+    double s[FAR_STEPS];
+    char *bytes = calloc(1, MANY);
+    (void)state;
+    assert_true(bytes && mkdtemp(dir));
+    far_shared(dir, MANY / 0.1, 0); /* a tenth of a second */
+    far_shared_time_steps();
+    int there = open_there(dir, 0), here = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(write(there, bytes, MANY), MANY);
+    far_shared_steps(s);
+    assert_true(s[FAR_WRITE_SHARED] > 0 && s[FAR_WRITE_SHARED] < 0.09);
+    assert_true(s[FAR_READ_NODE] == 0 && s[FAR_WRITE_NODE] == 0 && s[FAR_READ_SHARED] == 0);
+    assert_int_equal(read(here, bytes, MANY), MANY);
+    far_shared_steps(s);
+    assert_true(s[FAR_READ_NODE] > 0 && s[FAR_READ_SHARED] == 0);
+    close(there);
+    close(here);
+    far_shared(NULL, 0, 0);
+    free(bytes);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -87,6 +127,8 @@ int main(void)
         cmocka_unit_test(ranks_stand_for_the_processes_of_the_paper),
         cmocka_unit_test(aggregators_are_those_of_equation_3),
         cmocka_unit_test(open_files_slow_the_server_down),
+        cmocka_unit_test(a_number_is_all_of_the_text_and_within_limits),
+        cmocka_unit_test(steps_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

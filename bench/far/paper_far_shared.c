@@ -24,13 +24,15 @@ struct server {
     _Atomic int open_now, open_most;
 };
 
-static struct server own;
+static struct server here;
 static struct {
     struct server *server;
     const char *dir;
     double bytes_per_s, open_s, contention;
+    int timed;
+    _Atomic int64_t step_ns[FAR_STEPS];
     uint8_t shared[DESCRIPTORS];
-} fs = {.server = &own};
+} fs = {.server = &here};
 
 int __real_open(const char *path, int flags, ...);
 int __real_close(int fd);
@@ -49,7 +51,7 @@ int far_shared_join(const char *path)
 {
     int fd = __real_open(path, O_RDWR | O_CLOEXEC);
     void *p =
-        fd < 0 ? MAP_FAILED : mmap(NULL, sizeof own, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        fd < 0 ? MAP_FAILED : mmap(NULL, sizeof here, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0)
         close(fd);
     if (p == MAP_FAILED)
@@ -67,12 +69,26 @@ void far_shared(const char *dir, double bytes_per_s, double open_ms)
     fs.server->moved_until = fs.server->opened_until = 0;
     fs.server->bytes = fs.server->opened = 0;
     fs.contention = 0;
+    fs.timed = 0;
     fs.server->open_now = fs.server->open_most = 0;
 }
 
 void far_shared_contention(double per_file)
 {
     fs.contention = per_file;
+}
+
+void far_shared_time_steps(void)
+{
+    for (int i = 0; i < FAR_STEPS; i++)
+        fs.step_ns[i] = 0;
+    fs.timed = 1;
+}
+
+void far_shared_steps(double seconds[FAR_STEPS])
+{
+    for (int i = 0; i < FAR_STEPS; i++)
+        seconds[i] = (double)fs.step_ns[i] * 1e-9;
 }
 
 uint64_t far_shared_bytes(void)
@@ -122,6 +138,21 @@ static int is_shared(int fd)
     return fs.dir && fd >= 0 && fd < DESCRIPTORS && fs.shared[fd];
 }
 
+static int64_t own_ns(void)
+{
+    struct timespec t;
+    if (!fs.timed)
+        return 0;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void count_step(int fd, int writes, int64_t begun)
+{
+    if (fs.timed)
+        fs.step_ns[is_shared(fd) ? (writes ? FAR_WRITE_SHARED : FAR_READ_SHARED) : writes ? FAR_WRITE_NODE : FAR_READ_NODE] += own_ns() - begun;
+}
+
 static void move(int64_t begun, ssize_t n)
 {
     if (n <= 0)
@@ -167,8 +198,9 @@ int __wrap_close(int fd)
 
 ssize_t __wrap_write(int fd, const void *data, size_t n)
 {
-    int64_t begun = is_shared(fd) ? now_ns() : 0;
+    int64_t begun = is_shared(fd) ? now_ns() : 0, own = own_ns();
     ssize_t done = __real_write(fd, data, n);
+    count_step(fd, 1, own);
     if (begun)
         move(begun, done);
     return done;
@@ -176,8 +208,9 @@ ssize_t __wrap_write(int fd, const void *data, size_t n)
 
 ssize_t __wrap_pwrite(int fd, const void *data, size_t n, off_t at)
 {
-    int64_t begun = is_shared(fd) ? now_ns() : 0;
+    int64_t begun = is_shared(fd) ? now_ns() : 0, own = own_ns();
     ssize_t done = __real_pwrite(fd, data, n, at);
+    count_step(fd, 1, own);
     if (begun)
         move(begun, done);
     return done;
@@ -185,8 +218,9 @@ ssize_t __wrap_pwrite(int fd, const void *data, size_t n, off_t at)
 
 ssize_t __wrap_read(int fd, void *data, size_t n)
 {
-    int64_t begun = is_shared(fd) ? now_ns() : 0;
+    int64_t begun = is_shared(fd) ? now_ns() : 0, own = own_ns();
     ssize_t got = __real_read(fd, data, n);
+    count_step(fd, 0, own);
     if (begun)
         move(begun, got);
     return got;
@@ -194,8 +228,9 @@ ssize_t __wrap_read(int fd, void *data, size_t n)
 
 ssize_t __wrap_pread(int fd, void *data, size_t n, off_t at)
 {
-    int64_t begun = is_shared(fd) ? now_ns() : 0;
+    int64_t begun = is_shared(fd) ? now_ns() : 0, own = own_ns();
     ssize_t got = __real_pread(fd, data, n, at);
+    count_step(fd, 0, own);
     if (begun)
         move(begun, got);
     return got;

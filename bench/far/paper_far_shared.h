@@ -21,6 +21,11 @@ void far_shared(const char *dir, double bytes_per_s, double open_ms);
 /* Let each file that is open there slow the others down, by far_slowdown of paper_far_model.h: a
  * model of contention. After far_shared, which takes it back to none. */
 void far_shared_contention(double per_file);
+/* What calls do that pass here: for whom, and which way. */
+enum far_step { FAR_READ_NODE, FAR_WRITE_NODE, FAR_READ_SHARED, FAR_WRITE_SHARED, FAR_STEPS };
+/* Count the processor time of each of them, from here to the next far_shared; waiting for the server is none. Of this process, in seconds. */
+void far_shared_time_steps(void);
+void far_shared_steps(double seconds[FAR_STEPS]);
 /* Bytes that passed, and files that were opened there, since far_shared; of all processes. */
 uint64_t far_shared_bytes(void);
 uint64_t far_shared_opened(void);

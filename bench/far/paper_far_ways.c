@@ -172,11 +172,15 @@ int far_move(const struct far_files *f, const struct far_way *w, int ranks, int 
 {
     far_shared(p->shared, server->mb_per_s * 1e6, server->open_ms);
     far_shared_contention(server->contention);
+    if (server->steps)
+        far_shared_time_steps();
     double cpu = cpu_now(), t = sk_now();
     int rc = run_all(f, w, ranks, restart, p);
     double wall = sk_now() - t;
     *out = (struct far_cost){wall, wall, wall, cpu_now() - cpu, (double)far_shared_bytes(),
-                             (double)far_shared_opened(), far_shared_at_once()};
+                             (double)far_shared_opened(), far_shared_at_once(), {0}};
+    if (server->steps)
+        far_shared_steps(out->step);
     far_shared(NULL, 0, 0);
     return rc;
 }

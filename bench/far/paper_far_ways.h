@@ -5,6 +5,7 @@
 #define SK_BENCH_PAPER_FAR_WAYS_H
 
 #include "paper_far_sets.h"
+#include "paper_far_shared.h"
 
 /* A configuration: archives of one rank, of some or of all, or plain copies. `together` 0: of one
  * rank; 1: of all; more: of as many. */
@@ -31,11 +32,13 @@ struct far_cost {
     double bytes;                /* that passed the shared file system */
     double opened;               /* files, there */
     int at_once;                 /* the most that were open there at a time */
+    double step[FAR_STEPS];      /* of the processor time, where that was asked for: in system calls */
 };
 
 /* The shared file system: paper_far_shared.h, contention as in paper_far_model.h. */
 struct far_server {
     double mb_per_s, open_ms, contention;
+    int steps; /* 1: the processor time of steps is counted */
 };
 
 /* Where files are: made and emptied, and removed, by the caller. */
