@@ -301,6 +301,26 @@ for i in range(150):
     h = (h * 1103515245 + 12345) % 2147483648
     print("%03d %08x %d" % (i, h, k if i < 3 else 0))' $1
 }
+# from version 10 on, beside those files the steps of a trajectory
+golden_steps() {
+    python3 -c 'import struct, sys
+k, h, x = int(sys.argv[1]), 12345, [(i * 7919 % 1000) * 0.03 for i in range(1500)]
+for step in range(14):
+    sys.stdout.buffer.write(b"step %07d" % (step * k))
+    for i in range(1500):
+        h = (h * 1103515245 + 12345) % 2147483648
+        x[i] += ((h >> 8) % 1000 - 500) * 2e-6 * k
+        sys.stdout.buffer.write(struct.pack("<f", x[i]))' $1
+}
+for set in 1 2; do
+    "$saikai" archive verify -q "$golden/v10-$set.ska" || fail "a golden archive of version 10"
+    "$saikai" archive extract -q -o gold "$golden/v10-$set.ska"
+    golden_steps $set | cmp - gold/golden/t.trj || fail "the steps of a golden archive of version 10 are others"
+    rm gold/golden/t.trj
+    cat gold/golden/* > gold/all
+    golden_files $set | cmp - gold/all || fail "a golden archive of version 10 gives something else"
+    rm -r gold
+done
 for set in 1 2; do
     "$saikai" archive verify -q "$golden/v9-$set.ska" || fail "a golden archive of version 9"
     "$saikai" archive extract -q -o gold "$golden/v9-$set.ska"

@@ -8,7 +8,7 @@
 
 static const struct sk_form_ops *const forms[SK_FORMS] = {
     &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records, &sk_form_take, &sk_form_text, &sk_form_rows, &sk_form_labelled, &sk_form_wide,
-    &sk_form_text_after, &sk_form_labelled_after, &sk_form_rows_after};
+    &sk_form_text_after, &sk_form_labelled_after, &sk_form_rows_after, &sk_form_frames};
 
 /* Encode part i as its bytes in the order of the file, whatever its form made of them; native order
  * stays: it is undone by the form that stores it, never here. */
@@ -148,8 +148,8 @@ static int try_strong(struct sk_coder *c, struct sk_part *parts, int i, const st
 {
     static const double SURELY = 0.97, PERHAPS = 1.25;
     struct sk_recipe by = strongest(r);
-    double have = (double)(out->len - start);
-    if (!sk_buf_ok(out) || !may_be_less(&parts[i], strong, have, PERHAPS) ||
+    double have = (double)(out->len - start), hope = r->form == SK_FORM_FRAMES ? SURELY : PERHAPS; /* steps have been held against what repeats far away */
+    if (!sk_buf_ok(out) || !may_be_less(&parts[i], strong, have, hope) ||
         (!may_be_less(&parts[i], strong, have, SURELY) && !may_be_less(&parts[i], of_all(c, &parts[i], by.level), have, 1)))
         return 0;
     return encode_instead(c, parts, i, &by, start, out, err);

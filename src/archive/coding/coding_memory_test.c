@@ -100,6 +100,7 @@ static void parts_are_coded_or_memory_is_out(void **state)
         {"labelled text", {.form = SK_FORM_LABELLED, .backend = SK_BACKEND_ZSTD}, SAIKAI_U8, {1, 1, 8192}, 0, 0},
         {"rows", {.form = SK_FORM_ROWS, .backend = SK_BACKEND_ZSTD}, SAIKAI_U8, {1, 1, 8192}, 0, 0},
         {"wide rows", {.form = SK_FORM_WIDE, .backend = SK_BACKEND_ZSTD}, SAIKAI_U8, {1, 1, 8192}, 0, 0},
+        {"steps", {.form = SK_FORM_FRAMES, .backend = SK_BACKEND_ZSTD}, SAIKAI_U8, {1, 1, 8192}, 0, 0},
         {"predictions with zeros", {.form = SK_FORM_PREDICT, .stencil = SK_STENCIL_X}, SAIKAI_F64, {1, 30, 100}, .zeros = 1},
         {"a codec", {.form = SK_FORM_CODEC, .codec = "zstd"}, SAIKAI_F64, {1, 1, 500}, 0, 0},
         {"bytes after others", {.form = SK_FORM_BYTES, .filter = SK_FILTER_DELTA4, .backend = SK_BACKEND_ZSTD}, SAIKAI_U8, {1, 1, 4096}, .after = 1},

@@ -1,6 +1,6 @@
 /* Bytes that are taken apart: what a general compressor is to shrink, as one stream, and numbers by column. Numbers of text
  * (src/codec/text), with columns for each label of a line or without, and rows, short or wide, of structures that nobody has described
- * (src/codec/rows). Each of them also after the part of an archive before. */
+ * (src/codec/rows), and steps that come again at one distance (the same). Each of the first ones also after the part of an archive before. */
 #include "archive/coding/part.h"
 
 #include "base/types.h"
@@ -178,6 +178,30 @@ static uint64_t all_of(uint64_t n)
 static const struct apart rows = {"rows", rows_ready, 0, 1, put_rows, get_rows, all_of, 1}, wide = {"wide rows", wide_ready, 0, 1, put_rows, get_rows, all_of, 1},
                           rows_after = {"rows after others", wide_ready, 1, 0, put_rows, get_rows, all_of, 0};
 
+/* ---- steps ---- */
+
+static int frames_ready(struct sk_coder *c, const struct sk_part *before)
+{
+    (void)before;
+    if (!c->frames)
+        c->frames = sk_frames_new();
+    return c->frames != NULL;
+}
+
+static int put_frames(struct sk_coder *c, const struct sk_part *p, const struct sk_part *before, const struct sk_recipe *r, struct sk_buf *bytes,
+                      struct sk_buf *numbers, struct saikai_error *err)
+{
+    (void)before, (void)r;
+    return sk_frames_put(c->frames, p->raw, p->size_bytes, bytes, numbers, err);
+}
+
+static int get_frames(struct sk_coder *c, const struct sk_part *p, const uint8_t *bytes, size_t n, struct sk_rd *numbers, struct saikai_error *err)
+{
+    return sk_frames_get(c->frames, bytes, n, numbers, p->raw, p->size_bytes, err);
+}
+
+static const struct apart frames = {"steps", frames_ready, 0, 0, put_frames, get_frames, all_of, 0};
+
 /* ---- the forms ---- */
 
 #define APART(name)                                                                                                                       \
@@ -199,9 +223,10 @@ APART(wide)
 APART(text_after)
 APART(labelled_after)
 APART(rows_after)
+APART(frames)
 
 const struct sk_form_ops sk_form_text = {"text", encode_text, decode_text}, sk_form_labelled = {"labelled", encode_labelled, decode_labelled},
                          sk_form_rows = {"rows", encode_rows, decode_rows}, sk_form_wide = {"wide rows", encode_wide, decode_wide},
                          sk_form_text_after = {"text after another", encode_text_after, decode_text_after},
                          sk_form_labelled_after = {"labelled after another", encode_labelled_after, decode_labelled_after},
-                         sk_form_rows_after = {"rows after others", encode_rows_after, decode_rows_after};
+                         sk_form_rows_after = {"rows after others", encode_rows_after, decode_rows_after}, sk_form_frames = {"steps", encode_frames, decode_frames};

@@ -18,6 +18,8 @@ void sk_coder_free(struct sk_coder *c)
     c->text = NULL;
     sk_rows_free(c->rows);
     c->rows = NULL;
+    sk_frames_free(c->frames);
+    c->frames = NULL;
     sk_buf_free(&c->previous_bytes);
     sk_buf_free(&c->symbols);
     sk_buf_free(&c->bits);

@@ -9,6 +9,7 @@
 #define SK_ARCHIVE_CODING_PART_H
 
 #include "codec/general/general.h"
+#include "codec/rows/frames.h"
 #include "codec/rows/rows.h"
 #include "codec/text/text.h"
 #include "archive/coding/relation.h"
@@ -29,6 +30,7 @@ enum sk_form {
     SK_FORM_TEXT_AFTER = 10,
     SK_FORM_LABELLED_AFTER = 11,
     SK_FORM_ROWS_AFTER = 12,
+    SK_FORM_FRAMES = 13,
     SK_FORMS
 };
 
@@ -76,6 +78,7 @@ struct sk_coder {
     struct sk_packer packer;
     struct sk_text *text; /* NULL until it is needed */
     struct sk_rows *rows; /* the same */
+    struct sk_frames *frames;
     int same_rows;        /* 1: rows after others may be those of the part that was encoded before */
     /* what tells when the stored bytes of the block that is decoded next are there; NULL: they are
      */
@@ -96,13 +99,13 @@ void sk_coder_free(struct sk_coder *c);
 /* The first version of archives that knows this form, 0: all that are written do. */
 static inline int sk_form_version(int form)
 {
-    return form >= SK_FORM_TEXT_AFTER ? SK_SKA_AFTER : form >= SK_FORM_LABELLED ? SK_SKA_WIDE : form == SK_FORM_ROWS ? SK_SKA_ROWS : form == SK_FORM_TEXT ? SK_SKA_TEXT : 0;
+    return form == SK_FORM_FRAMES ? SK_SKA_FRAMES : form >= SK_FORM_TEXT_AFTER ? SK_SKA_AFTER : form >= SK_FORM_LABELLED ? SK_SKA_WIDE : form == SK_FORM_ROWS ? SK_SKA_ROWS : form == SK_FORM_TEXT ? SK_SKA_TEXT : 0;
 }
 
 /* 1: what is written by this form are a general compressor's stream and numbers by column. */
 static inline int sk_form_apart(int form)
 {
-    return form == SK_FORM_TEXT || form == SK_FORM_ROWS || form == SK_FORM_LABELLED || form == SK_FORM_WIDE;
+    return form == SK_FORM_TEXT || form == SK_FORM_ROWS || form == SK_FORM_LABELLED || form == SK_FORM_WIDE || form == SK_FORM_FRAMES;
 }
 
 /* 1: the same, after the part below. */
@@ -122,7 +125,7 @@ struct sk_form_ops {
 };
 extern const struct sk_form_ops sk_form_bytes, sk_form_predict, sk_form_fields, sk_form_codec,
     sk_form_records, sk_form_take, sk_form_text, sk_form_rows, sk_form_labelled, sk_form_wide, sk_form_text_after,
-    sk_form_labelled_after, sk_form_rows_after;
+    sk_form_labelled_after, sk_form_rows_after, sk_form_frames;
 
 /* 1: the elements of the file are in the other byte order than those of this machine. */
 int sk_part_foreign(const struct sk_part *p);

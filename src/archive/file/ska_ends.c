@@ -21,8 +21,9 @@ static const uint8_t end_magic_6[8] = {'S', 'K', 'A', 'e', 'n', 'd', '6', '\n'};
 static const uint8_t end_magic_7[8] = {'S', 'K', 'A', 'e', 'n', 'd', '7', '\n'};
 static const uint8_t end_magic_8[8] = {'S', 'K', 'A', 'e', 'n', 'd', '8', '\n'};
 static const uint8_t end_magic_9[8] = {'S', 'K', 'A', 'e', 'n', 'd', '9', '\n'};
+static const uint8_t end_magic_10[8] = {'S', 'K', 'A', 'e', 'n', '1', '0', '\n'};
 static const uint8_t *const end_magic[SK_SKA_VERSION] = {end_magic_1, end_magic_2, end_magic_3, end_magic_4, end_magic_5,
-                                                         end_magic_6, end_magic_7, end_magic_8, end_magic_9};
+                                                         end_magic_6, end_magic_7, end_magic_8, end_magic_9, end_magic_10};
 
 enum { INDEX_LEVEL = 3 };
 
@@ -115,7 +116,7 @@ static int put_stored(struct sk_buf *out, struct sk_ska *a, uint64_t data_end, c
         pack_after(&packer, a, &raw, previous, alone, &after)) {
         out->len = start;
         sk_buf_put(out, after.data, after.len);
-        a->needs = SK_SKA_INDEX_AFTER;
+        a->needs = a->needs > SK_SKA_INDEX_AFTER ? a->needs : SK_SKA_INDEX_AFTER;
         backend = SK_BACKEND_ZSTD_AFTER;
     }
     *length = (uint64_t)raw.len | (uint64_t)backend << 56;
@@ -193,7 +194,7 @@ static int unpack_index(const char *path, const struct trailer *t, const uint8_t
     struct sk_packer packer = {0};
     struct sk_rd r = sk_rd_init(stored, t->stored);
     int rc = 0;
-    if (t->version >= SK_SKA_INDEX_AFTER) {
+    if (t->version == SK_SKA_INDEX_AFTER || (t->version > SK_SKA_INDEX_AFTER && t->backend == SK_BACKEND_ZSTD_AFTER)) {
         sk_rd_str(&r, name, sizeof name);
         uint64_t hash = sk_rd_u64(&r);
         rc = r.bad || t->backend != SK_BACKEND_ZSTD_AFTER ? sk_fail(err, SAIKAI_EDAMAGED, "its index is damaged")

@@ -226,7 +226,7 @@ static void text_block(const char *name, int form)
     case_free(&b);
 }
 
-/* Rows of a whole number and two others, in one piece. */
+/* Rows of a whole number and two others, in one piece, or steps of 150 numbers. */
 static void rows_block(const char *name, int form)
 {
     struct block_case b = {.count = 1};
@@ -236,7 +236,11 @@ static void rows_block(const char *name, int form)
     b.segments[0][0].box = (struct sk_stencil_box){4, 48, 32};
     b.parts[0] = (struct sk_part){.type = SAIKAI_U8, .segments = b.segments[0], .count = 1, .size_bytes = 4 * 48 * 32};
     b.parts[0].raw = malloc(b.parts[0].size_bytes);
-    for (size_t i = 0; i < b.parts[0].size_bytes / 16; i++) {
+    for (size_t i = 0; form == SK_FORM_FRAMES && i < b.parts[0].size_bytes / 4; i++) {
+        float x = 3 + 0.01f * (float)(i % 150 * 37 % 101) + 1e-4f * (float)(i / 150);
+        memcpy(b.parts[0].raw + 4 * i, &x, 4);
+    }
+    for (size_t i = 0; form != SK_FORM_FRAMES && i < b.parts[0].size_bytes / 16; i++) {
         uint32_t word[2] = {(uint32_t)i, (uint32_t)(i * i % 977)};
         double x = 3 + 0.001 * (double)i;
         memcpy(b.parts[0].raw + 16 * i, word, 8);
@@ -293,6 +297,7 @@ static void blocks(void)
     text_block("block_fuzz/text_after", SK_FORM_TEXT_AFTER);
     text_block("block_fuzz/labelled_after", SK_FORM_LABELLED_AFTER);
     rows_block("block_fuzz/rows_after", SK_FORM_ROWS_AFTER);
+    rows_block("block_fuzz/frames", SK_FORM_FRAMES);
 }
 
 int main(int argc, char **argv)

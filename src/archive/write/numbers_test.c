@@ -119,6 +119,27 @@ static void they_take_less(void (*make)(struct sk_buf *b, int step), double shar
     assert_int_equal(plain, SK_SKA_PLAIN);
 }
 
+/* Points that move a little from step to step, each step behind a header. */
+static void a_trajectory(struct sk_buf *b, int step)
+{
+    enum { POINTS = 1500, STEPS = 12 };
+    float x[3 * POINTS];
+    for (int i = 0; i < 3 * POINTS; i++)
+        x[i] = (float)(60 * uniform());
+    for (int s = 0; s < STEPS; s++) {
+        sk_buf_printf(b, "step %10d, %10d of them,", step + s, POINTS);
+        for (int i = 0; i < 3 * POINTS; i++)
+            x[i] += (float)(0.02 * (uniform() - 0.5));
+        sk_buf_put(b, x, sizeof x);
+    }
+}
+
+static void trajectories(void **state)
+{
+    (void)state;
+    they_take_less(a_trajectory, 0.62, SK_SKA_FRAMES);
+}
+
 static void atoms(void **state)
 {
     (void)state;
@@ -227,7 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remember_open_files),
-        cmocka_unit_test(atoms),
+        cmocka_unit_test(trajectories), cmocka_unit_test(atoms),
         cmocka_unit_test(fields),
         cmocka_unit_test(structures),
         cmocka_unit_test(logs),

@@ -191,6 +191,32 @@ static int prefer_bytes(const struct sk_sample_set *s, struct sk_family *f, cons
     return ok ? 0 : SAIKAI_ENOMEM;
 }
 
+/* The members of a family of one field, as the bytes they are; NULL: no memory. */
+static struct sk_ska_segment *members_of(const struct sk_ska_plan *p, const struct sk_family *f)
+{
+    size_t width = sk_type_size(p->a.classes[f->classes[0]].type);
+    struct sk_ska_segment *s = malloc((f->members + 1) * sizeof *s);
+    for (size_t i = 0; i < f->members && s; i++) {
+        const struct sk_bundle *b = &p->bundles[f->first + i];
+        s[i] = (struct sk_ska_segment){b->file, p->offsets[b->first], {1, 1, sk_box_count(b->box) * width}, 0};
+    }
+    return s;
+}
+
+/* One record after another may be the steps of a trajectory, also where they were taken for longer numbers than they are. */
+static int steps_of_records(struct sk_ska_plan *p, struct sk_family *f, double share, struct saikai_error *err)
+{
+    struct sk_stencil_box b = p->bundles[f->first].box;
+    if (f->fields > 1 || f->members < 2 || b.ny > 1 || b.nz > 1)
+        return 0;
+    struct sk_ska_segment *s = members_of(p, f);
+    int rc = s ? sk_try_frames(p, s, f->members, &f->recipes[0], &share, err) : sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
+    if (!rc && f->recipes[0].form == SK_FORM_FRAMES)
+        f->recipes[0].share = share;
+    free(s);
+    return rc;
+}
+
 static int sample_floats(struct sk_ska_plan *p, struct sk_family *f, int type,
                          struct saikai_error *err)
 {
@@ -207,6 +233,8 @@ static int sample_floats(struct sk_ska_plan *p, struct sk_family *f, int type,
     for (size_t i = 0; i < f->fields && !rc; i++)
         f->recipes[i].share = f->recipes[i].form == SK_FORM_PREDICT ? bits[i] / s.width : 0;
     if (!rc)
+        rc = steps_of_records(p, f, bits[0] / s.width, err);
+    if (!rc)
         report(p, f, bits);
     for (size_t m = 0; m < f->members && near; m++)
         p->near_bytes +=
@@ -220,15 +248,9 @@ static int sample_floats(struct sk_ska_plan *p, struct sk_family *f, int type,
 /* Variables that no prediction is for: as the bytes they are. */
 static int sample_elements(struct sk_ska_plan *p, struct sk_family *f, struct saikai_error *err)
 {
-    size_t width = sk_type_size(p->a.classes[f->classes[0]].type);
-    struct sk_ska_segment *s = malloc((f->members + 1) * sizeof *s);
+    struct sk_ska_segment *s = members_of(p, f);
     if (!s)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
-    for (size_t i = 0; i < f->members; i++) {
-        const struct sk_bundle *b = &p->bundles[f->first + i];
-        s[i] = (struct sk_ska_segment){
-            b->file, p->offsets[b->first], {1, 1, sk_box_count(b->box) * width}, 0};
-    }
     int rc = sk_sample_bytes(p, f->classes[0], s, f->members, &f->recipes[0], err);
     free(s);
     return rc;

@@ -268,6 +268,50 @@ static int try_wide(struct sk_ska_plan *p, const struct sk_ska_segment *segments
     return rc;
 }
 
+/* The beginning of a class to in[0, n), as far as its segments go; *got: how much that is. */
+static int read_beginning(struct sk_ska_plan *p, const struct sk_ska_segment *segments, size_t count, uint8_t *in, size_t n, size_t *got, struct saikai_error *err)
+{
+    enum { MANY = 8192 };
+    struct sk_ska_range *r = malloc(MANY * sizeof *r);
+    size_t k = 0;
+    *got = 0;
+    for (; k < count && k < MANY && *got < n && r; k++) {
+        size_t bytes = segments[k].box.nx < n - *got ? (size_t)segments[k].box.nx : n - *got;
+        r[k] = (struct sk_ska_range){segments[k].file, segments[k].offset, bytes, in + *got};
+        *got += bytes;
+    }
+    int rc = r ? sk_feed_fetch(p->feed, r, k, err) : sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
+    free(r);
+    return rc;
+}
+
+int sk_try_frames(struct sk_ska_plan *p, const struct sk_ska_segment *segments, size_t count, struct sk_recipe *r, double *share, struct saikai_error *err)
+{
+    enum { QUICK = 1, LEAST = 64 << 10 };
+    static const double LESS = 0.95, SOME = 0.125;
+    uint64_t some = 0, most = p->opt.memory_bytes / 16 < SK_FRAMES_LOOKED_AT ? p->opt.memory_bytes / 16 : SK_FRAMES_LOOKED_AT;
+    for (size_t i = 0; i < count && some < most; i++)
+        some += segments[i].box.nx;
+    some = some < most ? some : most;
+    if (some < LEAST || *share < SOME)
+        return 0;
+    struct sk_frames_layout l;
+    struct sk_packer packer = {0};
+    uint8_t *in = malloc(some), *to = NULL;
+    size_t n = 0, stored;
+    int rc = in ? read_beginning(p, segments, count, in, (size_t)some, &n, err) : sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample"), backend = SK_BACKEND_ZSTD;
+    double left = !rc && sk_frames_find(in, n, &l) ? l.bits / 8 : 1;
+    if (!rc && left < LESS * *share && (to = malloc(sk_pack_bound(n))) && !sk_pack(&packer, &backend, QUICK | SK_PACK_LONG, in, n, to, &stored, NULL) &&
+        left < LESS * (double)stored / (double)n) {
+        *r = (struct sk_recipe){.form = SK_FORM_FRAMES, .backend = SK_BACKEND_ZSTD, .level = STRONG};
+        *share = left;
+    }
+    sk_packer_free(&packer);
+    free(in);
+    free(to);
+    return rc;
+}
+
 /* A sample does not tell which of two is better that leave about the same of it. */
 static void compare_with_gzip(struct sk_ska_plan *p, uint64_t all, size_t sample, size_t least,
                               size_t gzipped)
@@ -339,6 +383,12 @@ int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
         if (text && !fortran && recipe->form == SK_FORM_BYTES && sk_rows_are_wide(sample, taken[0].box.nx))
             rc = try_wide(p, segments, count, sample, recipe, &least, err);
         recipe->share = (double)least / (double)part.size_bytes;
+        if (!rc && recipe->form != SK_FORM_TEXT && recipe->form != SK_FORM_LABELLED) {
+            double share = recipe->share;
+            rc = sk_try_frames(p, segments, count, recipe, &share, err);
+            recipe->share = share;
+            least = (size_t)(share * (double)part.size_bytes);
+        }
         compare_with_gzip(p, all, part.size_bytes, least, gzipped);
         sk_log(SK_LOG_DEBUG,
                "archive: %s: form %d, filter %d, backend %d, level %d, sample %zu of %zu",

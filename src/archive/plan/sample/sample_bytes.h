@@ -8,6 +8,9 @@
 int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
                     const struct sk_ska_segment *segments, size_t count, struct sk_recipe *recipe,
                     struct saikai_error *err);
+/* Steps that come again far away, which no piece shows: where they leave less than *share of a byte, which is what r is expected to, and than a quick compressor that
+ * looks far back, both are set. */
+int sk_try_frames(struct sk_ska_plan *p, const struct sk_ska_segment *segments, size_t count, struct sk_recipe *r, double *share, struct saikai_error *err);
 /* Encode a sample as bytes through a filter, with *best's compressor; when that
  * leaves less than *least, both are set. */
 void sk_try_bytes(struct sk_coder *c, struct sk_part *part, int filter, int level,
