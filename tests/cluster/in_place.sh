@@ -32,6 +32,7 @@ export PRTE_MCA_prte_local_tmpdir_base=$CLUSTER_DIR OMPI_MCA_btl_tcp_if_include=
 export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1 # all nodes share this machine's cores
 export SAIKAI_JOB_NAME=hosts SAIKAI_STORE_LOCAL=/dev/shm SAIKAI_STORE_FSYNC=no SAIKAI_SCHEDULE_EVERY=20 SAIKAI_RUN_NO_PROGRESS=0
 export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy
+case $case_name in power | kill) ;; *) export SAIKAI_RUN_NODE_TIMEOUT=30s ;; esac # a host that is slow to be heard is no lost one
 exe=$build/examples/heat_openmpi arguments="48 48 48 1000" protocol=coordinated warm=0 victims="2 1" spares=0
 case $case_name in
 warm) warm=2 ;;
@@ -88,7 +89,8 @@ wait $held || fail "rank $first did not get to its first candidate"
 n=0
 for rank in $victims; do
     before=($(pids)) n=$((n + 1)) host=${host_of[rank]}
-    node_run "$host" "$at_candidate" "${before[rank]}" 60 9 "${before[rank]}" >"$CLUSTER_DIR/killed" || fail "rank $rank did not reach candidate 60"
+    # in the loop: who dies while the others make communicators, as they do when they begin again, may be a restart
+    node_run "$host" "$at_candidate" "${before[rank]}" +60 9 "${before[rank]}" >"$CLUSTER_DIR/killed" || fail "rank $rank did not make 60 candidates"
     wait_until "the repair of rank $rank" are_there $n
     [ "$(grep -ac 'repaired in place' "$err")" = $n ] || fail "not $n repairs"
     after=($(pids))

@@ -29,7 +29,8 @@ start() { # ARGUMENTS…
     [ "$mpi" = openmpi ] || extra="-launcher ssh -launcher-exec $CLUSTER_DIR/spy"
     : >"$out"
     : >"$err"
-    timeout --foreground -k 2 300 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts" -n 3 \
+    # a host that is slow to be heard, as this machine is busy, is no lost one
+    timeout --foreground -k 2 300 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts" -n 3 --set run.node_timeout=30s \
         --set run.mpirun_args="$extra" --set run.finish_timeout=3s "$@" </dev/null >"$out" 2>"$err" &
     pid=$!
 }

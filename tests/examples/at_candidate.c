@@ -5,6 +5,7 @@
  * usage: at_candidate PID N SIGNAL TARGET      PID: of the rank; TARGET: who gets the signal (the rank's own PID, or another)
  *        at_candidate FILE N SIGNAL BEFORE     FILE: a path with a /, which the rank writes its PID to; BEFORE: the one that it has had so far, or
  *                                              0; the rank gets the signal. For programs that may be at their end before a shell has looked.
+ * N may be +N: so many after those that it has made by now.
  * A rank that was stopped before goes on as soon as it is watched.
  * Prints "ITERATION RESTORED": of its newest candidate when it was gone, or when the signal was sent to another, and of the
  * generation that it had resumed from (-1: none); with FILE the PID after them. Exit code 1: it was not reached within 300 s, or the process is gone. */
@@ -63,9 +64,9 @@ int main(int argc, char **argv)
     pid_t rank = by_file ? wait_for_pid(argv[1], atoi(argv[4])) : atoi(argv[1]), target = by_file ? rank : atoi(argv[4]);
     snprintf(pid, sizeof pid, "%d", (int)rank);
     const struct sk_keeper_page *p = page_of(pid);
-    unsigned long long n = strtoull(argv[2], NULL, 10);
     if (!p)
         return 1;
+    unsigned long long n = strtoull(argv[2], NULL, 10) + (*argv[2] == '+' ? atomic_load(&p->progress) : 0);
     kill(rank, SIGCONT);
     for (int i = 0; i < 300000 && !kill(rank, 0); i++) {
         unsigned long long at = atomic_load(&p->progress);

@@ -88,7 +88,7 @@ wait_for_pids() {
     fail "the ranks did not start in time"
 }
 
-# The rank is killed when it has made so many candidates and something is saved.
+# The rank is killed when it has made so many candidates (+N: so many more), and something is saved.
 kill_rank() {
     local pid
     pid=$(cat "pid.$1")
@@ -184,7 +184,7 @@ warm-* | tasks-*) # who takes the place of the dead was there before
     for rank in 2 0; do
         there=" $(processes | tr '\n' ' ')" before=$(pids)
         n=$((n + 1))
-        kill_rank "$rank" 30
+        kill_rank "$rank" +30 # not while the others make communicators, as they do when they begin again: that may be a restart
         only_changed "$rank" "$before"
         [[ "$there" == *" $(cat "pid.$rank") "* ]] || fail "rank $rank is process $(cat "pid.$rank"), which was not among those before: $there"
         for _ in $(seq 1500); do
