@@ -58,7 +58,7 @@ static pid_t begin(int (*what)(void), long when, int sig)
         moment = when;
         stop_with = sig;
         sk_io_hook = die;
-        alarm(60);
+        alarm(120);
         _exit(what() ? 1 : 0);
     }
     assert_true(pid > 0);

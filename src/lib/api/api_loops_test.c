@@ -21,7 +21,7 @@ static int ends_with(int (*body)(void))
     int status = 0;
     pid_t pid = sk_testing_fork();
     if (!pid) {
-        alarm(60);
+        alarm(120);
         _exit(api_testing_logged(body) != 0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -277,7 +277,7 @@ static int end_of(int (*body)(void), char *out, size_t cap)
     assert_int_equal(pipe(fd), 0);
     pid_t pid = sk_testing_fork();
     if (!pid) {
-        alarm(30);
+        alarm(120);
         dup2(fd[1], 2);
         close(fd[0]);
         api_testing_runs(body);

@@ -205,7 +205,7 @@ static void signals_leave_marks(void **state)
         int status = 0;
         pid_t pid = sk_testing_fork();
         if (!pid) {
-            alarm(60);
+            alarm(120);
             _exit(cases[i].child());
         }
         assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);

@@ -90,7 +90,7 @@ static int settle_until(struct sk_group *g, struct sk_session *s, int64_t it,
                         enum sk_ledger_state state, int64_t seq)
 {
     struct saikai_error err = {0};
-    double end = sk_now() + 20;
+    double end = sk_now() + 100;
     int64_t now = 0;
     while (sk_ledger_newest(s->levels.ledger, state) < seq && now < end) {
         now = (int64_t)sk_now();
@@ -231,7 +231,7 @@ static void test_what_stays_on_the_node(void **state)
 static int is_protected_at_once(struct sk_group *g, struct sk_session *s, const struct start *how)
 {
     struct saikai_error err = {0};
-    double now = 0, end = sk_now() + 20;
+    double now = 0, end = sk_now() + 100;
     int64_t late = 0;
     CHECK(sk_ledger_iteration(s->levels.ledger, SK_LEDGER_PROTECTED) == -1);
     while (sk_ledger_iteration(s->levels.ledger, SK_LEDGER_PROTECTED) < 0 && !late) {
@@ -263,7 +263,7 @@ static struct sk_keeper_page *page;
 static int64_t saved_at(struct sk_group *g, struct sk_session *s, int64_t it, int must,
                         struct saikai_error *err)
 {
-    double end = sk_now() + 20;
+    double end = sk_now() + 100;
     for (int64_t i = 0; i < MOST || must; i++) {
         int64_t rc = sk_session_candidate(s, 0, ++it, err), v[3] = {rc, -rc, -(sk_now() > end)};
         sk_sleep(0.0005);
