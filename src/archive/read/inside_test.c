@@ -6,6 +6,7 @@
 #include "base/file/io.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,6 +110,28 @@ static int read_at_random(struct sk_inside *s, unsigned seed, int times)
     return bad;
 }
 
+/* Opened and closed again and again, also when something was read, they leave nothing in memory. */
+static void expect_nothing_in_memory(void)
+{
+    enum { ROUNDS = 40, FIRST = 5 };
+    size_t before = 0;
+    uint8_t byte;
+    char path[128];
+    path_of(path, 0);
+    sk_ska_free(NULL);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct sk_ska a = {0};
+        if (i == FIRST)
+            before = mallinfo2().uordblks;
+        struct sk_inside *s = open_all(0);
+        assert_int_equal(sk_inside_read(s, (size_t)index_of(s, 0, 0), 0, &byte, 1, NULL), 0);
+        sk_inside_release(s);
+        assert_int_equal(sk_archive_open(path, &a, NULL), 0);
+        sk_ska_free(&a);
+    }
+    assert_true(mallinfo2().uordblks < before + 8 * (ROUNDS - FIRST));
+}
+
 static void test_any_bytes_of_any_file(void **state)
 {
     (void)state;
@@ -124,6 +147,7 @@ static void test_any_bytes_of_any_file(void **state)
         assert_int_equal(sk_inside_read(s, 0, UINT64_MAX, &byte, 1, NULL), SAIKAI_EDAMAGED);
         sk_inside_release(s);
     }
+    expect_nothing_in_memory();
 }
 
 static void *reader(void *arg)

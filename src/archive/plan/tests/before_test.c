@@ -43,6 +43,7 @@ struct overheard {
     struct sk_ska_feed feed;
     struct sk_ska_feed *real;
     struct sk_buf *told;
+    int asked, fails; /* fails: the number of the hash that cannot be had, from 1; 0: none */
 };
 
 static int fetch(struct sk_ska_feed *feed, const struct sk_ska_range *r, size_t n, struct saikai_error *err)
@@ -54,6 +55,8 @@ static int hash(struct sk_ska_feed *feed, const struct sk_ska_range *r, uint64_t
 {
     struct overheard *o = (struct overheard *)feed;
     sk_buf_printf(o->told, "hash of %u@%llu+%zu\n", r->file, (unsigned long long)r->offset, r->bytes);
+    if (++o->asked == o->fails)
+        return sk_fail(err, SAIKAI_EIO, "cannot read file %u", r->file);
     return sk_feed_hash(o->real, r, value, err);
 }
 
@@ -192,6 +195,42 @@ static void what_was_there_before_is_found(void **state)
     }
     made_expect("before", &text);
     sk_buf_free(&text);
+}
+
+/* Whichever stretch of a file cannot be read when it is compared: that is an error, and is not taken for another content. */
+static void what_cannot_be_compared_is_an_error(void **state)
+{
+    (void)state;
+    static const struct sk_feed_ops ops = {fetch, hash};
+    int all = 0;
+    for (int how = 0; how < 2; how++) { /* the archive is that of the test before */
+        for (int fails = 1, is_over = 0; !is_over; fails++) {
+            struct sk_archive_options o = {.threads = 1};
+            struct sk_ska_plan p;
+            struct sk_feed_local feed;
+            struct sk_repeats r = {0};
+            struct sk_buf unheard = {0};
+            struct saikai_error err = {0};
+            struct made m = {0};
+            second(&m, how);
+            made_plan(&m, &o, &feed, &p);
+            struct overheard ear = {.feed = {&ops, 1}, .real = &feed.feed, .told = &unheard, .fails = fails};
+            p.feed = &ear.feed;
+            p.seat = (struct sk_unpack_need){.raw_bytes = 1 << 24, .work_bytes = 1 << 27};
+            assert_int_equal(sk_opened_new(at("old.ska"), &p.previous, NULL), 0);
+            int rc = sk_repeats_find(&p, &r, &err);
+            is_over = ear.asked < fails;
+            if (rc != (is_over ? 0 : SAIKAI_EIO) || err.code != rc)
+                fail_msg("hash %d of %d fails: %d '%s'", fails, ear.asked, rc, err.text);
+            all += !is_over;
+            sk_repeats_free(&r);
+            sk_ska_plan_free(&p);
+            sk_feed_local_free(&feed);
+            sk_buf_free(&unheard);
+            made_free(&m);
+        }
+    }
+    assert_true(all > 10);
 }
 
 /* Files of one size that have their longest segments at many places: eight of these are tried. */
@@ -336,6 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test(what_was_there_before_is_found),
+        cmocka_unit_test(what_cannot_be_compared_is_an_error),
         cmocka_unit_test(a_few_places_are_tried),
         cmocka_unit_test(another_file_of_the_same_hash_is_stored),
         cmocka_unit_test(chunks_of_the_same_hash_are_compared),

@@ -96,6 +96,17 @@ static void of_two_kinds(void **state)
     assert_int_equal(asked(n / 8, 1), 0);
 }
 
+/* Each sixteenth has letters of its own: pieces one after another are no shorter than each alone, and nothing is gained by one stream. */
+static void of_parts_with_letters_of_their_own(void **state)
+{
+    (void)state;
+    enum { PARTS = 16 };
+    for (size_t i = 0; i < SIZE; i++)
+        data[i] = (uint8_t)(i / (SIZE / PARTS) * 16 + (noise() >> 7) % 16);
+    assert_int_equal(asked(SIZE / 10 * 3, 1), 0); /* half of it is left of each piece */
+    assert_int_equal(asked(SIZE / 2, 1), 1);
+}
+
 /* From how many bytes of an archive on one stream may be shorter, in steps. */
 static uint64_t limit(size_t total, int level)
 {
@@ -148,6 +159,7 @@ static void the_limit_is_where_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(of_numbers_that_repeat_nowhere), cmocka_unit_test(of_numbers_that_repeat_far_away),
-                                       cmocka_unit_test(of_few_values), cmocka_unit_test(of_two_kinds), cmocka_unit_test(the_limit_is_where_it_was)};
+                                       cmocka_unit_test(of_few_values), cmocka_unit_test(of_two_kinds), cmocka_unit_test(of_parts_with_letters_of_their_own),
+                                       cmocka_unit_test(the_limit_is_where_it_was)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
