@@ -24,6 +24,17 @@ static void fill(void)
             next++;
         }
     }
+    for (int k = 0; k < 4; k++) {
+        tables.most_weight[k] = SK_ADAPTIVE_MOST_WEIGHT;
+        tables.least_weight[k] = -SK_ADAPTIVE_MOST_WEIGHT;
+        tables.most_count[k] = SK_ADAPTIVE_COUNTS - 1;
+        tables.whole[k] = 1 << 22;
+        tables.one[k] = 1;
+        tables.unit[k] = 65536;
+        tables.first_count[k] = 1.6f;
+    }
+    for (int n = 0; n <= SK_ADAPTIVE_STEADY; n++)
+        tables.shift[n] = (uint8_t)(14 + (n >= 64) + (n >= SK_ADAPTIVE_STEADY));
     for (int n = 0; n < SK_ADAPTIVE_COUNTS; n++)
         tables.rate[n] = (uint16_t)(65536 / (n + 1.6));
 }

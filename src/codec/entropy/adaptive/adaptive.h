@@ -22,6 +22,8 @@ enum {
     SK_ADAPTIVE_LIMIT = 2815, /* logits are in units of 2^-8, at most 11 */
     SK_ADAPTIVE_STEPS = 4096, /* of probabilities that have a logit */
     SK_ADAPTIVE_COUNTS = 1024,
+    SK_ADAPTIVE_MOST_WEIGHT = 8 << 16,
+    SK_ADAPTIVE_STEADY = 1024, /* bits that a mixer has seen when its weights learn as slowly as they ever will */
 };
 
 /* What a context has seen: the probability of a one in units of 2^-22, and 10 bits of how often it
@@ -35,6 +37,10 @@ struct sk_adaptive_mixer {
 };
 
 struct sk_adaptive_tables {
+    /* Constants of vectors of four, to be taken from memory: to be put together anew they take several instructions each. */
+    _Alignas(16) int32_t most_weight[4], least_weight[4], most_count[4], whole[4], one[4];
+    _Alignas(16) float unit[4], first_count[4];
+    uint8_t shift[SK_ADAPTIVE_STEADY + 1]; /* by how many bits a mixer has seen */
     int16_t logit[SK_ADAPTIVE_STEPS];
     uint16_t probability[2 * SK_ADAPTIVE_LIMIT + 1]; /* in units of 2^-16, never 0 */
     uint16_t rate[SK_ADAPTIVE_COUNTS];
@@ -128,24 +134,26 @@ sk_adaptive_alone(struct sk_adaptive *c, sk_adaptive_slot *slot, int bit, int de
 }
 
 #ifdef __AVX2__
+#define SK_ADAPTIVE_FOUR(constant)   _mm_load_si128((const __m128i *)(const void *)(constant))
+
 /* As sk_adaptive_learn of four slots. The product of 22 and 16 bits is put together from halves; the rate is a quotient that floats
  * get as the table has it, for each count. */
-static inline __attribute__((always_inline)) __m128i sk_adaptive_learn_four(__m128i slots, int bit)
+static inline __attribute__((always_inline)) __m128i sk_adaptive_learn_four(__m128i slots, int bit, const struct sk_adaptive_tables *t)
 {
-    __m128i counts = _mm_and_si128(slots, _mm_set1_epi32(1023)), was = _mm_srli_epi32(slots, 10);
-    __m128 seen = _mm_add_ps(_mm_cvtepi32_ps(counts), _mm_set1_ps(1.6f));
-    __m128i rate = _mm_cvttps_epi32(_mm_div_ps(_mm_set1_ps(65536), seen));
+    __m128i most = SK_ADAPTIVE_FOUR(t->most_count), counts = _mm_and_si128(slots, most), was = _mm_srli_epi32(slots, 10);
+    __m128 seen = _mm_add_ps(_mm_cvtepi32_ps(counts), _mm_load_ps(t->first_count));
+    __m128i rate = _mm_cvttps_epi32(_mm_div_ps(_mm_load_ps(t->unit), seen));
     rate = _mm_or_si128(rate, _mm_slli_epi32(rate, 16));
-    __m128i one = _mm_set1_epi32(-bit), zero = _mm_setzero_si128();
-    __m128i to = _mm_sub_epi32(_mm_xor_si128(was, one), one); /* what the probability is away from: was, or 2^22 - was */
-    to = _mm_add_epi32(to, _mm_and_si128(one, _mm_set1_epi32(1 << 22)));
-    __m128i low = _mm_mullo_epi16(to, rate);
+    __m128i to = bit ? _mm_sub_epi32(SK_ADAPTIVE_FOUR(t->whole), was) : was; /* what the probability is away from */
+    __m128i low = _mm_mullo_epi16(to, rate), now;
     __m128i step = _mm_add_epi32(_mm_mulhi_epu16(to, rate), _mm_srli_epi32(low, 16));
-    __m128i rounded = _mm_cmpeq_epi32(_mm_slli_epi32(low, 16), zero); /* down to it: by a part more, but when there is none */
-    step = _mm_add_epi32(step, _mm_andnot_si128(_mm_or_si128(one, rounded), _mm_set1_epi32(1)));
-    step = _mm_sub_epi32(_mm_xor_si128(step, _mm_set1_epi32(bit - 1)), _mm_set1_epi32(bit - 1));
-    __m128i now = _mm_max_epi32(_mm_add_epi32(was, step), _mm_set1_epi32(1));
-    counts = _mm_sub_epi32(counts, _mm_cmplt_epi32(counts, _mm_set1_epi32(SK_ADAPTIVE_COUNTS - 1)));
+    if (bit) {
+        now = _mm_add_epi32(was, step);
+    } else { /* down to it: by a part more, but when there is none */
+        __m128i rounded = _mm_cmpeq_epi32(_mm_slli_epi32(low, 16), _mm_setzero_si128());
+        now = _mm_max_epi32(_mm_sub_epi32(was, _mm_add_epi32(step, _mm_andnot_si128(rounded, SK_ADAPTIVE_FOUR(t->one)))), SK_ADAPTIVE_FOUR(t->one));
+    }
+    counts = _mm_sub_epi32(counts, _mm_cmpgt_epi32(most, counts));
     return _mm_or_si128(_mm_slli_epi32(now, 10), counts);
 }
 #endif
@@ -159,9 +167,8 @@ struct sk_adaptive_asked {
 #ifdef __AVX2__
 /* n from 2 on. */
 static inline __attribute__((always_inline)) void sk_adaptive_learn_together(const struct sk_adaptive_asked *a, int n, struct sk_adaptive_mixer *m,
-                                                                             int32_t miss, int shift, int bit)
+                                                                             int32_t miss, int shift, int bit, const struct sk_adaptive_tables *t)
 {
-    const __m128i most = _mm_set1_epi32(8 << 16), least = _mm_set1_epi32(-(8 << 16));
     __m128i s = _mm_cvtsi32_si128((int)*a->slot[0]), x = _mm_cvtsi32_si128(a->logit[0]), w = _mm_loadu_si128((const __m128i *)m->weight);
     s = _mm_insert_epi32(s, (int)*a->slot[1], 1);
     x = _mm_insert_epi32(x, a->logit[1], 1);
@@ -174,9 +181,9 @@ static inline __attribute__((always_inline)) void sk_adaptive_learn_together(con
         x = _mm_insert_epi32(x, a->logit[3], 3);
     }
     x = _mm_sra_epi32(_mm_mullo_epi32(x, _mm_set1_epi32(miss)), _mm_cvtsi32_si128(shift));
-    w = _mm_max_epi32(_mm_min_epi32(_mm_add_epi32(w, x), most), least);
+    w = _mm_max_epi32(_mm_min_epi32(_mm_add_epi32(w, x), SK_ADAPTIVE_FOUR(t->most_weight)), SK_ADAPTIVE_FOUR(t->least_weight));
     _mm_storeu_si128((__m128i *)m->weight, w);
-    s = sk_adaptive_learn_four(s, bit);
+    s = sk_adaptive_learn_four(s, bit, t);
     *a->slot[0] = (sk_adaptive_slot)_mm_cvtsi128_si32(s);
     *a->slot[1] = (sk_adaptive_slot)_mm_extract_epi32(s, 1);
     if (n > 2)
@@ -189,7 +196,7 @@ static inline __attribute__((always_inline)) void sk_adaptive_learn_together(con
 static inline __attribute__((always_inline)) void sk_adaptive_learn_each(const struct sk_adaptive_asked *a, int n, struct sk_adaptive_mixer *m,
                                                                          int32_t miss, int shift, int bit, const struct sk_adaptive_tables *t)
 {
-    const int32_t most = 8 << 16;
+    const int32_t most = SK_ADAPTIVE_MOST_WEIGHT;
     for (int k = 0; k < n; k++) {
         int32_t w = m->weight[k] + (a->logit[k] * miss >> shift);
         m->weight[k] = w > most ? most : w < -most ? -most : w;
@@ -203,7 +210,7 @@ static inline __attribute__((always_inline)) void sk_adaptive_learn_all(const st
 {
 #ifdef __AVX2__
     if (n > 1) {
-        sk_adaptive_learn_together(a, n, m, miss, shift, bit);
+        sk_adaptive_learn_together(a, n, m, miss, shift, bit, t);
         return;
     }
 #endif
@@ -217,18 +224,18 @@ static inline __attribute__((always_inline)) int sk_adaptive_mix(struct sk_adapt
     const struct sk_adaptive_tables *t = c->tables;
     int64_t sum = 0;
     for (int k = 0; k < n; k++) {
-        int32_t logit = t->logit[*a->slot[k] >> 20];
+        int64_t logit = t->logit[*a->slot[k] >> 20];
         __asm__("" : "+r"(logit)); /* as it is: put together to a vector, it would be taken apart again */
-        a->logit[k] = logit;
-        sum += (int64_t)logit * m->weight[k];
+        a->logit[k] = (int32_t)logit;
+        sum += logit * m->weight[k];
     }
     sum >>= 16;
-    sum = sum > SK_ADAPTIVE_LIMIT ? SK_ADAPTIVE_LIMIT : sum;
-    sum = sum < -SK_ADAPTIVE_LIMIT ? -SK_ADAPTIVE_LIMIT : sum;
+    if (__builtin_expect((uint64_t)(sum + SK_ADAPTIVE_LIMIT) > 2 * SK_ADAPTIVE_LIMIT, 0))
+        sum = sum > 0 ? SK_ADAPTIVE_LIMIT : -SK_ADAPTIVE_LIMIT;
     uint32_t p = t->probability[sum + SK_ADAPTIVE_LIMIT];
     uint64_t middle = sk_adaptive_middle(c, p);
-    int seen = m->seen, shift = 14 + (seen >= 64) + (seen >= 1024);
-    m->seen = seen + (seen < 1024);
+    int seen = m->seen, shift = t->shift[seen];
+    m->seen = seen + (seen < SK_ADAPTIVE_STEADY);
     /* A branch, and what is learnt in both of its ways: most bits are as expected, and the processor goes on with the next before it
      * is sure of this one. */
     if (decoding ? c->code <= middle : bit) {
