@@ -20,7 +20,12 @@ struct symbol {
     uint16_t freq, start, side, side2;
 };
 
-/* Tables as bytes by slot, and symbols by token: one word by slot would be four times the size, and few fit the nearest cache. */
+/* A table as bytes by slot, and symbols by token: one word by slot would be four times the size, and few fit the nearest cache. */
+struct table {
+    uint8_t token[SK_RANS_ONE];
+    struct symbol symbol[SK_TOKENS];
+};
+
 struct sk_plane_reader {
     const struct plane_kernel *kernel;
     uint8_t *copy;
@@ -31,10 +36,9 @@ struct sk_plane_reader {
     unsigned last_flag;
     int damaged;
     int n_models;
-    uint16_t of[SK_PLANE_SETS][2 * SUM_LIMIT]; /* sum → the first symbol of its table */
+    uint32_t of[SK_PLANE_SETS][2 * SUM_LIMIT]; /* sum → where its table begins, in bytes */
     uint8_t flag_model[2];
-    uint8_t (*token)[SK_RANS_ONE]; /* by table and slot */
-    struct symbol (*symbol)[SK_TOKENS];
+    struct table *table;
     unsigned left, left2; /* weights that the symbols have */
     struct sk_sparse_reader *sparse; /* all else is not used then */
 };
@@ -46,8 +50,8 @@ static int damaged(struct saikai_error *err)
 
 static void make_table(struct sk_plane_reader *r, const struct sk_rans_model *m)
 {
-    uint8_t *token = r->token[r->n_models];
-    struct symbol *symbol = r->symbol[r->n_models++];
+    uint8_t *token = r->table[r->n_models].token;
+    struct symbol *symbol = r->table[r->n_models++].symbol;
     for (unsigned t = 0; t < SK_TOKENS; t++) {
         symbol[t] = (struct symbol){.freq = m->freq[t], .start = m->start[t]};
         memset(token + m->start[t], (int)t, m->freq[t]);
@@ -90,7 +94,7 @@ static int read_tables(struct sk_plane_reader *r, struct sk_rans_bits_in *in)
         if (read_set(r, in, FINE, of))
             return -1;
         for (unsigned k = 0; k < SUM_LIMIT; k++)
-            r->of[s][k] = (uint16_t)(of[fine_of(k)] * SK_TOKENS);
+            r->of[s][k] = of[fine_of(k)] * (uint32_t)sizeof(struct table);
         memset(r->of[s] + SUM_LIMIT, 0, SUM_LIMIT * sizeof *r->of[s]);
     }
     return read_set(r, in, 2, r->flag_model);
@@ -102,10 +106,9 @@ int sk_plane_reader_new(struct sk_plane_reader **out, const void *in, size_t n,
     struct sk_plane_reader *r = calloc(1, sizeof *r);
     if (r) {
         r->kernel = sk_plane_kernel();
-        r->token = sk_scratch_take((MAX_MODELS + 1) * sizeof *r->token);
-        r->symbol = sk_scratch_take((MAX_MODELS + 1) * sizeof *r->symbol);
+        r->table = sk_scratch_take((MAX_MODELS + 1) * sizeof *r->table);
     }
-    if (!r || !r->token || !r->symbol) {
+    if (!r || !r->table) {
         sk_plane_reader_free(r);
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for decoding");
     }
@@ -162,8 +165,7 @@ void sk_plane_reader_free(struct sk_plane_reader *r)
     if (!r)
         return;
     sk_sparse_reader_free(r->sparse);
-    sk_scratch_give(r->token);
-    sk_scratch_give(r->symbol);
+    sk_scratch_give(r->table);
     sk_scratch_give(r->copy);
     free(r);
 }
@@ -185,8 +187,8 @@ static inline uint64_t load64(const uint8_t *p)
 /* A symbol outside the blocks. */
 static unsigned get(struct sk_plane_reader *r, unsigned lane, unsigned model)
 {
-    uint32_t x = r->state[lane], slot = x & (SK_RANS_ONE - 1), token = r->token[model][slot];
-    const struct symbol *k = &r->symbol[model][token];
+    uint32_t x = r->state[lane], slot = x & (SK_RANS_ONE - 1), token = r->table[model].token[slot];
+    const struct symbol *k = &r->table[model].symbol[token];
     x = k->freq * (x >> SK_RANS_BITS) + slot - k->start;
     if (x < SK_RANS_LOW) {
         x = x << 16 | load16(r->word);
@@ -202,7 +204,7 @@ struct block {
     size_t lanes, n;
     uint8_t last[LANES], last2[LANES]; /* tokens to the left */
     int two;                           /* the second value to the left counts, too */
-    const uint16_t *of;
+    const uint32_t *of;
     uint16_t side[SK_TOKENS], side2[SK_TOKENS]; /* weighted levels of tokens */
 };
 
@@ -211,11 +213,10 @@ struct block {
 static inline __attribute__((always_inline)) void
 read_tokens(struct sk_plane_reader *r, struct block *b, size_t lanes, int two)
 {
-    const uint8_t *word = r->word, *tokens = r->token[0];
-    const uint16_t *of = b->of;
-    const struct symbol *symbols = r->symbol[0];
+    const uint8_t *word = r->word, *tables = r->table[0].token;
+    const uint32_t *of = b->of;
     uint32_t x[LANES];
-    unsigned side[LANES], side2[LANES];
+    size_t side[LANES], side2[LANES];
     for (size_t l = 0; l < lanes; l++) {
         x[l] = r->state[l];
         side[l] = b->side[b->last[l]] + (two ? b->side2[b->last2[l]] : 0u);
@@ -224,14 +225,16 @@ read_tokens(struct sk_plane_reader *r, struct block *b, size_t lanes, int two)
     for (size_t i = 0; i < b->n; i++) {
 #pragma GCC unroll 8
         for (size_t l = 0; l < lanes; l++) {
-            uint32_t model = of[b->sum[l][i] + side[l]], s = x[l], slot = s & (SK_RANS_ONE - 1);
-            uint32_t token = tokens[model * (SK_RANS_ONE / SK_TOKENS) + slot];
-            const struct symbol *k = symbols + (model + token);
+            const struct table *table = (const struct table *)(const void *)(tables + of[b->sum[l][i] + side[l]]);
+            uint32_t s = x[l], slot = s & (SK_RANS_ONE - 1);
+            size_t token = table->token[slot];
+            const struct symbol *k = &table->symbol[token];
             s = k->freq * (s >> SK_RANS_BITS) + slot - k->start;
-            __asm__("" : "+r"(s)); /* lane by lane: vectors of lanes would be put together and taken apart */
-            uint32_t more = s << 16 | load16(word), few = s < SK_RANS_LOW; /* a mask, since nobody can foretell a branch */
+            uint32_t more = s << 16 | load16(word);
+            size_t few = s < SK_RANS_LOW;
+            __asm__("" : "+r"(s), "+r"(more), "+r"(few)); /* lane by lane, and without a branch, which nobody can foretell */
             word += 2 * few;
-            x[l] = s ^ ((s ^ more) & (0u - few));
+            x[l] = few ? more : s;
             b->token[l][i] = (uint8_t)token;
             side[l] = k->side + (two ? side2[l] : 0u);
             if (two)
@@ -288,8 +291,8 @@ static void start_plane(struct sk_plane_reader *r, const struct sk_plane *p, str
     r->left2 = p->weights.left2;
     for (int m = 0; m < r->n_models; m++)
         for (unsigned t = 0; t < SK_TOKENS; t++) {
-            r->symbol[m][t].side = b->side[t];
-            r->symbol[m][t].side2 = b->side2[t];
+            r->table[m].symbol[t].side = b->side[t];
+            r->table[m].symbol[t].side2 = b->side2[t];
         }
 }
 
