@@ -195,6 +195,17 @@ static inline __attribute__((always_inline)) void narrow_span(const int32_t *sca
         last[k] = before[k];
 }
 
+/* The same with one tap of weight 1: it comes out of the shift as it went in, so that a point waits for no product. */
+static void narrow_sums(const int32_t *rest, const int32_t *q, size_t m, uint32_t *last, int32_t *n)
+{
+    uint32_t v = *last;
+    for (size_t i = 0; i < m; i++) {
+        v += (uint32_t)(rest[i] >> WEIGHT_BITS) + (uint32_t)q[i];
+        n[i] = (int32_t)v;
+    }
+    *last = v;
+}
+
 static void narrow_masked(const struct taps *t, const int32_t *rest, const int32_t *q,
                           const uint8_t *mask, size_t m, const int32_t *held, uint32_t *last,
                           int32_t *n)
@@ -225,6 +236,8 @@ static void rebuild_narrow(struct causal *c, const struct taps *t, size_t at, si
         sum_narrow(c, t, t->n_row, at + x, m, rest);
         if (c->masked)
             narrow_masked(t, rest, q, c->mask + at + x, m, x ? NULL : &held, last, n + x);
+        else if (t->n_row == 1 && t->scaled[0] == 1 << WEIGHT_BITS)
+            narrow_sums(rest, q, m, last, n + x);
         else if (t->n_row == 1)
             narrow_span(t->scaled, 1, rest, q, m, last, n + x);
         else if (t->n_row == 2)
