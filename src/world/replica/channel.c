@@ -1,4 +1,5 @@
-/* Channels by context and tag, and one list of messages for all of a rank's channels: what is sent again keeps its order across tags. */
+/* Channels by context and tag. A message is in the list of its channel, from whose beginning it goes, and in one of all messages to the rank: what is sent again keeps
+ * its order across tags. A twin may be thousands of messages behind, so nothing that is done for each of them looks at the others. */
 #include "world/replica/channel.h"
 
 #include <stdlib.h>
@@ -29,12 +30,11 @@ struct sk_copied *sk_channel_add(struct sk_channels *c, struct sk_channel *to, s
     struct sk_copied *m = malloc(sizeof *m + bytes);
     if (!m)
         return NULL;
-    *m = (struct sk_copied){.channel = to, .index = to->sent++, .bytes = bytes};
-    if (c->newest)
-        c->newest->next = m;
-    else
-        c->first = m;
+    *m = (struct sk_copied){.channel = to, .index = to->sent++, .bytes = bytes, .before = c->newest};
+    *(c->newest ? &c->newest->next : &c->first) = m;
     c->newest = m;
+    *(to->newest ? &to->newest->later : &to->first) = m;
+    to->newest = m;
     return m;
 }
 
@@ -58,34 +58,42 @@ int sk_channel_lacks(struct sk_channel *c, uint64_t index)
     return 0;
 }
 
-void sk_channel_ack(struct sk_channels *c, struct sk_channel *of, uint64_t n)
+void sk_channel_ack(struct sk_channel *of, uint64_t n)
 {
     if (n > of->acked)
         of->acked = n;
-    for (struct sk_copied *m = c->first; m; m = m->next)
-        if (m->channel == of && m->index < n)
-            m->backup = 0;
+    for (struct sk_copied *m = of->first; m && m->index < n; m = m->later)
+        m->backup = 0;
 }
 
-size_t sk_channel_sweep(struct sk_channels *c, int all, const struct sk_copied *held, int (*over)(struct sk_copied *m))
+/* m is the first of its channel. */
+static void let_go(struct sk_channels *c, struct sk_copied *m)
 {
-    struct sk_copied **at = &c->first, *before = NULL, *m;
+    struct sk_channel *of = m->channel;
+    of->first = m->later;
+    if (of->newest == m)
+        of->newest = NULL;
+    *(m->before ? &m->before->next : &c->first) = m->next;
+    *(m->next ? &m->next->before : &c->newest) = m->before;
+    if (!m->lent)
+        free(m);
+}
+
+size_t sk_channel_sweep(struct sk_channels *c, struct sk_channel *of, const struct sk_copied *held, int (*over)(struct sk_copied *m))
+{
     size_t freed = 0;
-    while ((m = *at)) {
-        if (m != held && !m->waited && !m->backup && over(m)) {
-            *at = m->next;
-            if (c->newest == m)
-                c->newest = before;
-            freed += m->bytes;
-            if (!m->lent)
-                free(m);
-        } else if (all) {
-            before = m;
-            at = &m->next;
-        } else {
-            break;
-        }
+    for (struct sk_copied *m; (m = of ? of->first : c->first) && m != held && !m->waited && !m->backup && over(m);) {
+        freed += m->bytes;
+        let_go(c, m);
     }
+    return freed;
+}
+
+size_t sk_channel_sweep_all(struct sk_channels *c, const struct sk_copied *held, int (*over)(struct sk_copied *m))
+{
+    size_t freed = 0;
+    for (size_t i = 0; i < c->n; i++)
+        freed += sk_channel_sweep(c, c->at[i], held, over);
     return freed;
 }
 

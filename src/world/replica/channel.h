@@ -18,13 +18,14 @@ struct sk_channel {
     uint64_t cut;        /* and when its own sender died it had been given all before this one … */
     uint64_t *missing;   /* … but these, in ascending order */
     size_t n_missing;
-    uint64_t fresh;      /* received since this process last told the sender's other copy */
-    size_t fresh_bytes;
+    int fresh;           /* some were received since this process last told the sender's other copy */
+    struct sk_copied *first, *newest; /* its messages, in their order */
     struct sk_pairing pairing; /* where messages are compared (compare.h) */
 };
 
 struct sk_copied {
-    struct sk_copied *next;
+    struct sk_copied *next, *before; /* of all to this rank */
+    struct sk_copied *later;         /* of its channel */
     struct sk_channel *channel;
     uint64_t index;
     uint64_t request[2]; /* by which it is under way to a copy of the receiver, 0: it is not */
@@ -52,9 +53,12 @@ int sk_channel_had(const struct sk_channel *c, uint64_t index);
 /* One more that it lacked of those before its cut. 0, or -1: no memory. */
 int sk_channel_lacks(struct sk_channel *c, uint64_t index);
 /* The other copy has the first n: they are no backup any more. */
-void sk_channel_ack(struct sk_channels *c, struct sk_channel *of, uint64_t n);
-/* Free those that are over: from the oldest to the first that is not, or, all, wherever they are. held: one that stays. Bytes freed. */
-size_t sk_channel_sweep(struct sk_channels *c, int all, const struct sk_copied *held, int (*over)(struct sk_copied *m));
+void sk_channel_ack(struct sk_channel *of, uint64_t n);
+/* Free those that are over, from the oldest of this channel (NULL: of all) to the first that is not: how many are kept behind that one costs nothing. held: one that
+ * stays. Bytes freed. */
+size_t sk_channel_sweep(struct sk_channels *c, struct sk_channel *of, const struct sk_copied *held, int (*over)(struct sk_copied *m));
+/* The same of each channel. */
+size_t sk_channel_sweep_all(struct sk_channels *c, const struct sk_copied *held, int (*over)(struct sk_copied *m));
 void sk_channels_free(struct sk_channels *c);
 
 #endif

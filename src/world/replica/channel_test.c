@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+static int asked;
+
 static int over(struct sk_copied *m)
 {
+    asked++;
     return !m->request[0] && !m->request[1];
 }
 
@@ -36,15 +39,15 @@ static void messages_stay_until_they_are_acknowledged(void **state)
         send(&c, 7, 1);
     struct sk_channel *seven = sk_channel_find(&c, 0, 7);
     assert_int_equal(seven->sent, 5);
-    assert_int_equal(sk_channel_sweep(&c, 1, NULL, over), 0);
-    sk_channel_ack(&c, seven, 3);
-    assert_int_equal(sk_channel_sweep(&c, 0, NULL, over), 24);
+    assert_int_equal(sk_channel_sweep_all(&c, NULL, over), 0);
+    sk_channel_ack(seven, 3);
+    assert_int_equal(sk_channel_sweep(&c, NULL, NULL, over), 24);
     assert_int_equal(count(&c), 2);
     assert_int_equal(c.first->index, 3);
-    sk_channel_ack(&c, seven, 2); /* an old one changes nothing */
+    sk_channel_ack(seven, 2); /* an old one changes nothing */
     assert_int_equal(seven->acked, 3);
-    sk_channel_ack(&c, seven, 9); /* that copy is ahead of this process */
-    sk_channel_sweep(&c, 1, NULL, over);
+    sk_channel_ack(seven, 9); /* that copy is ahead of this process */
+    sk_channel_sweep_all(&c, NULL, over);
     assert_null(c.first);
     assert_null(c.newest);
     sk_channels_free(&c);
@@ -58,9 +61,9 @@ static void tags_are_apart_and_the_order_is_one(void **state)
     struct sk_channel *other = sk_channel_find(&c, 1, 7);
     assert_int_equal(other->sent, 0);
     assert_ptr_equal(sk_channel_find(&c, 1, 7), other);
-    sk_channel_ack(&c, sk_channel_find(&c, 0, 7), 1);
-    assert_int_equal(sk_channel_sweep(&c, 0, NULL, over), 0); /* not the oldest */
-    assert_int_equal(sk_channel_sweep(&c, 1, NULL, over), 8);
+    sk_channel_ack(sk_channel_find(&c, 0, 7), 1);
+    assert_int_equal(sk_channel_sweep(&c, NULL, NULL, over), 0); /* not the oldest */
+    assert_int_equal(sk_channel_sweep_all(&c, NULL, over), 8);
     int tag = 0;
     for (const struct sk_copied *m = c.first; m; m = m->next, tag++) {
         tag += tag == 7;
@@ -72,18 +75,42 @@ static void tags_are_apart_and_the_order_is_one(void **state)
 static void what_is_under_way_or_held_stays(void **state)
 {
     struct sk_channels c = {0};
-    struct sk_copied *a = send(&c, 1, 0), *b = send(&c, 1, 0), *last = send(&c, 1, 0);
+    struct sk_copied *a = send(&c, 1, 0), *b = send(&c, 2, 0), *behind = send(&c, 2, 0);
+    send(&c, 3, 0);
     b->request[1] = 5;
-    assert_int_equal(sk_channel_sweep(&c, 1, a, over), 8); /* the last */
-    assert_int_equal(count(&c), 2);
-    assert_ptr_equal(c.newest, b);
+    assert_int_equal(sk_channel_sweep_all(&c, a, over), 8); /* the last */
+    assert_int_equal(count(&c), 3); /* what is behind one that stays does, too */
+    assert_ptr_equal(c.newest, behind);
+    assert_ptr_equal(sk_channel_find(&c, 0, 2)->first, b);
     b->request[1] = 0;
     b->lent = 1; /* taken from the list, not freed */
-    assert_int_equal(sk_channel_sweep(&c, 1, a, over), 8);
-    assert_int_equal(sk_channel_sweep(&c, 1, NULL, over), 8);
+    assert_int_equal(sk_channel_sweep_all(&c, a, over), 16);
+    assert_ptr_equal(c.newest, a);
+    send(&c, 2, 0);
+    assert_int_equal(sk_channel_sweep(&c, NULL, NULL, over), 16);
     assert_null(c.first);
+    assert_null(c.newest);
     free(b);
-    (void)last;
+    sk_channels_free(&c);
+}
+
+/* The other copy may be far behind. */
+static void what_is_kept_behind_the_oldest_costs_nothing(void **state)
+{
+    enum { MANY = 1000 };
+    struct sk_channels c = {0};
+    for (int i = 0; i < MANY; i++)
+        send(&c, 1, 0)->request[0] = 1;
+    send(&c, 2, 1);
+    struct sk_channel *two = sk_channel_find(&c, 0, 2);
+    asked = 0;
+    sk_channel_ack(two, 1);
+    assert_int_equal(sk_channel_sweep(&c, two, NULL, over), 8);
+    assert_int_equal(sk_channel_sweep(&c, two, NULL, over), 0);
+    assert_int_equal(sk_channel_sweep(&c, NULL, NULL, over), 0);
+    assert_int_equal(sk_channel_sweep_all(&c, NULL, over), 0);
+    assert_in_range(asked, 1, 4);
+    assert_int_equal(count(&c), MANY);
     sk_channels_free(&c);
 }
 
@@ -107,6 +134,7 @@ int main(void)
         cmocka_unit_test(messages_stay_until_they_are_acknowledged),
         cmocka_unit_test(tags_are_apart_and_the_order_is_one),
         cmocka_unit_test(what_is_under_way_or_held_stays),
+        cmocka_unit_test(what_is_kept_behind_the_oldest_costs_nothing),
         cmocka_unit_test(after_a_cut_what_was_had_is_not_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

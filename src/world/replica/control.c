@@ -71,14 +71,17 @@ void sk_control_drain(void)
     }
 }
 
-static void take_ack(int process, const uint64_t *word)
+/* Of each channel in which there is something new: context, tag, how many. */
+static void take_ack(int process, const uint64_t *word, int n)
 {
     struct sk_replica_peer *p = &sk_replica.peer[sk_replica.rank[process]];
-    struct sk_channel *c = sk_channel_find(&p->channels, (int)word[1], (int)word[2]);
-    if (!c)
-        sk_world_fail(SK_WORLD_FAILED, "no memory for messages between copies: the job is started again");
-    sk_channel_ack(&p->channels, c, word[3]);
-    sk_replica.bytes -= sk_channel_sweep(&p->channels, 1, sk_replica.held, sk_replica_is_over);
+    for (int i = 1; i + SK_CONTROL_ACK_WORDS <= n; i += SK_CONTROL_ACK_WORDS) {
+        struct sk_channel *c = sk_channel_find(&p->channels, (int)word[i], (int)word[i + 1]);
+        if (!c)
+            sk_world_fail(SK_WORLD_FAILED, "no memory for messages between copies: the job is started again");
+        sk_channel_ack(c, word[i + 2]);
+        sk_replica.bytes -= sk_channel_sweep(&p->channels, c, sk_replica.held, sk_replica_is_over);
+    }
 }
 
 static void take(int process, const uint64_t *word, int n)
@@ -89,7 +92,7 @@ static void take(int process, const uint64_t *word, int n)
     sk_replica_found();
     switch (kind) {
     case SK_CONTROL_ACK:
-        take_ack(process, word);
+        take_ack(process, word, n);
         break;
     case SK_CONTROL_CUT:
         sk_replica_take_cut(process, word, n);

@@ -107,7 +107,7 @@ static void wait_for_memory(void)
     while (sk_replica.bytes > sk_replica.limit && !sk_world.cannot) {
         sk_replica_turn();
         for (int r = 0; r < sk_replica.n; r++)
-            sk_replica.bytes -= sk_channel_sweep(&sk_replica.peer[r].channels, 1, sk_replica.held, sk_replica_is_over);
+            sk_replica.bytes -= sk_channel_sweep_all(&sk_replica.peer[r].channels, sk_replica.held, sk_replica_is_over);
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (now.tv_sec - begun.tv_sec > MEMORY_WAIT_S)
             sk_replica_refuse("messages that the other copies have not received yet need more memory than run.log_memory");
@@ -144,8 +144,9 @@ static struct sk_copied *post(int synchronous, const void *buf, int count, MPI_D
     sk_replica_settle();
     if (sk_replica.bytes > sk_replica.limit)
         wait_for_memory();
-    sk_replica.bytes -= sk_channel_sweep(&p->channels, 0, sk_replica.held, sk_replica_is_over);
     struct sk_channel *c = channel(dest, context, tag);
+    sk_replica.bytes -= sk_channel_sweep(&p->channels, NULL, sk_replica.held, sk_replica_is_over);
+    sk_replica.bytes -= sk_channel_sweep(&p->channels, c, sk_replica.held, sk_replica_is_over);
     struct sk_copied *m = copy_of(buf, count, type, &p->channels, c);
     m->synchronous = synchronous;
     sk_replica.bytes += m->bytes;
@@ -295,21 +296,47 @@ static uint64_t come(const struct sk_channel *c)
     return n;
 }
 
+/* To the sender's other copy: of all channels in which something has come. */
+static void tell_fresh(struct sk_replica_peer *p, int other)
+{
+    uint64_t word[SK_CONTROL_WORDS] = {SK_CONTROL_ACK};
+    int n = 1;
+    for (size_t i = 0; i < p->channels.n; i++) {
+        struct sk_channel *c = p->channels.at[i];
+        if (!c->fresh)
+            continue;
+        c->fresh = 0;
+        word[n] = (uint64_t)c->context;
+        word[n + 1] = (uint64_t)c->tag;
+        word[n + 2] = come(c);
+        n += SK_CONTROL_ACK_WORDS;
+        if (n + SK_CONTROL_ACK_WORDS > SK_CONTROL_WORDS) {
+            sk_control_tell(other, word, n);
+            n = 1;
+        }
+    }
+    if (n > 1)
+        sk_control_tell(other, word, n);
+    p->fresh = p->fresh_bytes = 0;
+}
+
 /* Whoever could be asked for these again need keep them no more. */
 static void acknowledge(const struct sk_replica_open *o)
 {
     struct sk_channel *c = o->channel;
+    if (!c || sk_replica_feeder(o->source) != sk_replica.copy)
+        return;
+    struct sk_replica_peer *p = &sk_replica.peer[o->source];
     int other = sk_replica_process(!sk_replica.copy, o->source), bytes = 0;
-    if (!c || sk_replica_feeder(o->source) != sk_replica.copy || sk_replica.dead[other])
+    if (sk_replica.dead[other])
         return;
     if (!o->rc)
         SK_CALL(Get_count, (&o->status, MPI_BYTE, &bytes));
-    c->fresh++;
-    c->fresh_bytes += bytes > 0 ? (size_t)bytes : 0;
-    if (c->fresh < FRESH_MOST && c->fresh_bytes < FRESH_BYTES)
-        return;
-    c->fresh = c->fresh_bytes = 0;
-    sk_control_tell(other, (uint64_t[]){SK_CONTROL_ACK, (uint64_t)c->context, (uint64_t)c->tag, come(c)}, 4);
+    c->fresh = 1;
+    p->fresh++;
+    p->fresh_bytes += bytes > 0 ? (size_t)bytes : 0;
+    if (p->fresh >= FRESH_MOST || p->fresh_bytes >= FRESH_BYTES)
+        tell_fresh(p, other);
 }
 
 void sk_replica_end_receive(struct sk_replica_open *o, int rc)

@@ -49,6 +49,8 @@ enum sk_replica_feed {
 struct sk_replica_peer {
     struct sk_channels channels;
     enum sk_replica_feed feed[2]; /* by copy */
+    uint64_t fresh;               /* received since this process last told the rank's other copy … */
+    size_t fresh_bytes;           /* … of which channels (sk_channel.fresh) */
 };
 
 /* A receive that has not ended. */
