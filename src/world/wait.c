@@ -9,6 +9,7 @@
 #include "world/log/later/later.h"
 #include "world/log/log.h"
 #include "world/replica/decide.h"
+#include "world/replica/look.h"
 #include "world/replica/message.h"
 #include "world/rest/arrivals.h"
 #include "world/rest/core.h"
@@ -185,7 +186,7 @@ static void undetermined(const struct before *b, const char *what)
  * hears of it. */
 #define LOOK_UNTIL(n, requests, call, enough, translate, heard) \
     struct before b;                                   \
-    int rc;                                            \
+    int rc, again_ = 0;                                \
     take(&b, n, requests);                             \
     do {                                               \
         sk_looks();                                    \
@@ -193,7 +194,10 @@ static void undetermined(const struct before *b, const char *what)
         if (wanted() && waits(&b) && (rc = leave(&b, n, requests))) \
             return rc;                                 \
         if (sk_world.replicates) {                     \
-            sk_replica_turn(); /* which gives the core away */ \
+            if (again_++ && sk_replica.first) /* which gives the core away */ \
+                sk_replica_wait();                     \
+            else                                       \
+                sk_replica_turn();                     \
             sk_core_keep();                            \
         }                                              \
         rc = call;                                     \

@@ -4,8 +4,10 @@
 
 #include "world/replica/compare.h"
 #include "world/replica/decide.h"
+#include "world/replica/look.h"
 #include "world/replica/message.h"
 #include "world/replica/takeover.h"
+#include "world/rest/bell.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +48,7 @@ void sk_control_tell(int process, const uint64_t *word, int n)
     t->process = process;
     t->next = under_way;
     under_way = t;
+    sk_bell_ring(process);
 }
 
 /* Longest wait for that. */

@@ -3,6 +3,7 @@
  * learn what was decided, the twin has said that it has all of it (as pessimistic message logging does: Alvisi and Marzullo 1998). So what it
  * has not heard of when the lead dies nobody has, and it decides by itself. */
 #include "world/replica/decide.h"
+#include "world/replica/look.h"
 
 #include "world/replica/message.h"
 
@@ -88,7 +89,7 @@ void sk_replica_settle(void)
 {
     sk_replica_tell();
     while (d.sent > d.taken && has_twin())
-        sk_replica_turn();
+        sk_replica_wait();
 }
 
 void sk_replica_take_decision(enum sk_control kind, const uint64_t *word, int n)
@@ -132,7 +133,7 @@ static int follow(uint64_t *n, const uint64_t **number)
             d.at = d.n; /* half an outcome is none */
             return 0;
         } else {
-            sk_replica_turn();
+            sk_replica_wait();
         }
     }
 }
@@ -264,7 +265,7 @@ static int wait_for(MPI_Request *request, MPI_Status *status)
 {
     int done = 0, rc = 0;
     while (!rc && !done) {
-        sk_replica_turn();
+        sk_replica_wait();
         rc = SK_CALL(Test, (request, &done, status));
     }
     return rc;
@@ -298,7 +299,7 @@ int sk_replica_get_status(MPI_Request request, int *flag, MPI_Status *status)
         return SK_CALL(Request_get_status, (request, flag, status));
     if (follow(&n, &number)) {
         while (n && !rc && !*flag) {
-            sk_replica_turn();
+            sk_replica_wait();
             rc = SK_CALL(Request_get_status, (request, flag, status));
         }
         return rc;
@@ -321,7 +322,7 @@ int sk_replica_test_all(int n_requests, MPI_Request request[], int *flag, MPI_St
     if (follow(&n, &number)) {
         *flag = 0;
         while (n && !rc && !*flag) {
-            sk_replica_turn();
+            sk_replica_wait();
             rc = SK_CALL(Testall, (n_requests, request, flag, status));
         }
         return rc;

@@ -1,22 +1,18 @@
 /* Messages between copies: sent from a copy that is kept, and received with a look at what else comes. */
 #include "world/replica/message.h"
 
-#include "world/form/form.h"
 #include "world/replica/compare.h"
 #include "world/replica/control.h"
 #include "world/replica/decide.h"
-#include "world/replica/takeover.h"
-#include "world/rest/core.h"
-#include "world/view/errors.h"
+#include "world/replica/look.h"
+#include "world/rest/bell.h"
 
-#include "world/log/later/later.h"
 #include "world/log/log.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* How often, in sends, what comes is taken in; after how much the sender's other copy is told. */
 enum { SENDS_BETWEEN = 16, FRESH_MOST = 64, FRESH_BYTES = 1 << 18 };
@@ -78,6 +74,7 @@ void sk_replica_send_kept(struct sk_copied *m, int copy, int rank)
     if (rc)
         sk_world_fail(SK_WORLD_FAILED, "MPI cannot send a message: the job is started again");
     m->request[copy] = done ? 0 : SK_KEY(r);
+    sk_bell_ring(sk_replica_process(copy, rank));
 }
 
 static int is_sent_to(struct sk_copied *m, int copy)
@@ -105,7 +102,7 @@ static void wait_for_memory(void)
     struct timespec begun, now;
     clock_gettime(CLOCK_MONOTONIC, &begun);
     while (sk_replica.bytes > sk_replica.limit && !sk_world.cannot) {
-        sk_replica_turn();
+        sk_replica_wait();
         for (int r = 0; r < sk_replica.n; r++)
             sk_replica.bytes -= sk_channel_sweep_all(&sk_replica.peer[r].channels, sk_replica.held, sk_replica_is_over);
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -140,7 +137,7 @@ static struct sk_copied *post(int synchronous, const void *buf, int count, MPI_D
     struct sk_replica_peer *p = &sk_replica.peer[dest];
     sk_replica_found();
     if (!(++sends % SENDS_BETWEEN))
-        sk_replica_turn();
+        sk_replica_look();
     sk_replica_settle();
     if (sk_replica.bytes > sk_replica.limit)
         wait_for_memory();
@@ -174,7 +171,7 @@ static void wait_sent(struct sk_copied *m, int dest)
     const struct sk_copied *held = sk_replica.held;
     sk_replica.held = m;
     while (!has_arrived(m, dest))
-        sk_replica_turn();
+        sk_replica_wait();
     sk_replica.held = held;
 }
 
@@ -248,7 +245,7 @@ static int isend_synchronous(struct sk_copied *m, int dest, MPI_Request *out)
     return 0;
 }
 
-static void end_sends(void)
+void sk_replica_end_sends(void)
 {
     for (struct sending **p = &sending, *s; (s = *p);) {
         if (!has_arrived(s->message, s->dest)) {
@@ -351,87 +348,14 @@ void sk_replica_end_receive(struct sk_replica_open *o, int rc)
     o->done = 1;
     o->status.MPI_SOURCE = o->source;
     acknowledge(o);
+    if (o->channel)
+        sk_bell_ring(sk_replica_process(sk_replica_feeder(o->source), o->source)); /* its send may have ended with it */
     if (o->members)
         sk_logging_translate(o->members, &o->status);
     if (o->own_type)
         SK_CALL(Type_free, (&o->type));
     if (o->handle != MPI_REQUEST_NULL)
         SK_CALL(Grequest_complete, (o->handle));
-}
-
-/* MPI's requests of all receives that are posted. They are asked for together: each call that finds nothing gives the processor away on a machine
- * with more processes than cores. */
-static struct {
-    int most;
-    struct sk_replica_open **open;
-    MPI_Request *request;
-    MPI_Status *status;
-    int *index;
-} asked;
-
-static void have_room(int n)
-{
-    if (n <= asked.most)
-        return;
-    asked.most = 2 * n;
-    asked.open = realloc(asked.open, sizeof(struct sk_replica_open *) * (size_t)asked.most);
-    asked.request = realloc(asked.request, sizeof *asked.request * (size_t)asked.most);
-    asked.status = realloc(asked.status, sizeof *asked.status * (size_t)asked.most);
-    asked.index = realloc(asked.index, sizeof *asked.index * (size_t)asked.most);
-    if (!asked.open || !asked.request || !asked.status || !asked.index)
-        no_memory();
-}
-
-void sk_replica_stop_at_death(int error)
-{
-    if (sk_form_is_death(error))
-        sk_world_fail(SK_WORLD_FAILED, "MPI has noticed a death, and no twin goes on then: the job is started again");
-}
-
-static void end_receives(void)
-{
-    int n = 0, ended = 0;
-    for (struct sk_replica_open *o = sk_replica.first; o; o = o->next) {
-        if (!o->channel)
-            continue;
-        have_room(n + 1);
-        asked.open[n] = o;
-        asked.request[n++] = o->request;
-    }
-    int rc = n ? SK_CALL(Testsome, (n, asked.request, &ended, asked.index, asked.status)) : 0;
-    if (rc && rc != MPI_ERR_IN_STATUS)
-        sk_world_fail(SK_WORLD_FAILED, "MPI cannot receive messages: the job is started again");
-    for (int i = 0; n && i < ended; i++) { /* MPI_UNDEFINED is negative */
-        struct sk_replica_open *o = asked.open[asked.index[i]];
-        o->request = MPI_REQUEST_NULL;
-        o->status = asked.status[i];
-        if (rc)
-            sk_replica_stop_at_death(o->status.MPI_ERROR);
-        sk_replica_end_receive(o, rc ? o->status.MPI_ERROR : 0);
-    }
-}
-
-void sk_replica_turn(void)
-{
-    uint32_t finds = sk_replica.finds;
-    sk_core_keep();
-    atomic_store_explicit(&sk_world.page->looks, ++sk_replica.looks, memory_order_relaxed);
-    if (__builtin_expect(atomic_load_explicit(&sk_world.page->repair, memory_order_acquire) > sk_replica.heard, 0))
-        sk_replica_hear();
-    sk_control_listen();
-    sk_errors_muted++;
-    sk_replica_decide();
-    if (sk_replica.compares)
-        sk_compare_idle();
-    end_receives();
-    sk_errors_muted--;
-    if (sending)
-        end_sends();
-    if (sk_logging.later)
-        sk_later_look();
-    sk_core_let_go();
-    if (sk_replica.finds == finds)
-        sk_core_give();
 }
 
 /* Both might get the same message. */
@@ -471,7 +395,7 @@ static void open_receive(struct sk_replica_open *o)
     if (!wild && o->tag != MPI_ANY_TAG && !sk_replica_is_behind(o))
         sk_replica_begin_receive(o);
     else
-        sk_replica_turn();
+        sk_replica_look();
 }
 
 int sk_replica_receives(MPI_Request handle)
@@ -507,7 +431,7 @@ int sk_replica_recv(const struct sk_replica_known *as, void *buf, int count, MPI
                                 .members = as ? as->members : NULL};
     open_receive(&o);
     while (!o.done)
-        sk_replica_turn();
+        sk_replica_wait();
     return given(o.rc, &o, status);
 }
 

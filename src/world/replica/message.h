@@ -19,8 +19,6 @@ static inline struct sk_members *sk_replicates_on(MPI_Comm c)
 }
 /* How a copy of a rank is reached. */
 int sk_replica_reach(int copy, int rank, int context, MPI_Comm *comm);
-/* What comes is taken in. Never blocks. */
-void sk_replica_turn(void);
 /* What the program names in communicator c with these members, as a rank of the world, a tag and a lane. receives: also any. 0, or the error that the
  * program's error handler was told of. */
 int sk_replica_address(struct sk_members *g, MPI_Comm c, int *peer, int *tag, int receives, int *lane);
@@ -37,11 +35,11 @@ int sk_replica_exchange(const struct sk_replica_known *as, const void *send, int
                         MPI_Datatype rtype, int source, int rtag, int rcontext, MPI_Status *status);
 /* A message of what is kept, to one copy. */
 void sk_replica_send_kept(struct sk_copied *m, int copy, int rank);
+/* Of synchronous sends, those whose messages have arrived. */
+void sk_replica_end_sends(void);
 /* Post, or post again. */
 void sk_replica_begin_receive(struct sk_replica_open *o);
 void sk_replica_end_receive(struct sk_replica_open *o, int rc);
-/* MPI was not to hear of deaths: when it has after all, because a keeper has died too, what it gives is not what the program is to see. */
-void sk_replica_stop_at_death(int error);
 int sk_replica_is_over(struct sk_copied *m);
 /* 1: it must not be posted before another one is that might get its message. */
 int sk_replica_is_behind(const struct sk_replica_open *o);

@@ -6,7 +6,9 @@
 #include "world/replica/control.h"
 #include "world/replica/decide.h"
 #include "world/replica/leave.h"
+#include "world/replica/look.h"
 #include "world/replica/message.h"
+#include "world/rest/bell.h"
 
 #include "base/config/ranklist.h"
 #include "world/comms/made.h"
@@ -106,6 +108,23 @@ static int share_host(void)
     return rc || sk_replica.dead[twin] ? rc : SK_CALL(Send, (sk_world.host, bytes, MPI_BYTE, twin, TAG, sk_replica.control));
 }
 
+/* All have the same bells, or nobody has: on several hosts, or where a process cannot open what another one has open. */
+static int hang_bells(void)
+{
+    struct sk_bell_place at = {0};
+    int me, all = 0;
+    if (sk_replica.apart)
+        return 0;
+    int rc = SK_CALL(Comm_rank, (MPI_COMM_WORLD, &me));
+    if (!rc && !me)
+        sk_bell_make(sk_replica.processes, &at);
+    rc = rc ? rc : SK_CALL(Bcast, (&at, (int)sizeof at, MPI_BYTE, 0, MPI_COMM_WORLD));
+    int found = rc || !at.nonce ? 0 : !me || sk_bell_find(sk_replica.processes, &at);
+    rc = rc ? rc : SK_CALL(Allreduce, (&found, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    sk_bell_hang(me, !rc && all);
+    return rc;
+}
+
 void sk_replica_begin(const char *told)
 {
     char *end;
@@ -128,6 +147,7 @@ void sk_replica_begin(const char *told)
     rc = rc ? rc : make_all(&sk_replica.control);
     rc = rc ? rc : share_host();
     rc = rc ? rc : sk_apart_begin();
+    rc = rc ? rc : hang_bells();
     if (rc)
         sk_world_fail(SK_WORLD_FAILED, "MPI makes no communicators for the copies");
     sk_world.comm = sk_replica.same[SK_REPLICA_PROGRAM];
@@ -181,7 +201,7 @@ int sk_replica_finalize(void)
             sk_control_tell(p, (uint64_t[]){SK_CONTROL_LEFT}, 1);
     for (int p = 0; p < all; p++)
         while (!sk_replica.dead[p] && !sk_replica.left[p])
-            sk_replica_turn();
+            sk_replica_wait();
     if (!sk_replica.copy)
         sk_compare_end();
     sk_control_drain(); /* of a process that has ended nobody would hear any more */

@@ -19,7 +19,7 @@
  * 3. Before a receiver says what it lacks, it takes back what it waits for from the dead: what it then lacks never comes from there.
  * 4. The decisions of a lead, that nothing was found among them, are one sequence. Its twin has a beginning of it, in which all is that the
  *    lead had decided before the newest message that left it.
- * 5. Each wait is a loop of sk_replica_turn, and ends when whoever is waited for has died: a receive, since its message then comes from the
+ * 5. Each wait is a loop of sk_replica_wait or sk_replica_turn, and ends when whoever is waited for has died: a receive, since its message then comes from the
  *    other copy; a send, since nobody is to get it; a decision, since the twin then decides; the twin's word, since there is no twin.
  * 6. What MPI itself no longer gives out, as when one was killed while it wrote into what processes share, is found from outside: the page says
  *    how often a process has looked for messages and found some, and when all look and none has found anything for 30 s after a death,

@@ -59,6 +59,11 @@ static long long now_ns(void)
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
+int sk_core_gives(void)
+{
+    return gives;
+}
+
 void sk_core_give(void)
 {
     if (!gives)

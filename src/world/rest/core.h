@@ -8,6 +8,8 @@ void sk_core_keep(void);
 void sk_core_let_go(void);
 /* All have, as their calls were left (longjmp). */
 void sk_core_let_all_go(void);
+/* 1: MPI gives it away in looks that find nothing, where nobody keeps it. */
+int sk_core_gives(void);
 /* It is given away, if MPI would do so: once for all looks between the two. */
 void sk_core_give(void);
 

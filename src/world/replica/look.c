@@ -1,0 +1,108 @@
+/* One look at all that may have come, of which each wait is a loop; and what is done with the core between two looks. */
+#include "world/replica/look.h"
+
+#include "world/form/form.h"
+#include "world/log/later/later.h"
+#include "world/replica/compare.h"
+#include "world/replica/control.h"
+#include "world/replica/decide.h"
+#include "world/replica/message.h"
+#include "world/replica/takeover.h"
+#include "world/rest/bell.h"
+#include "world/rest/core.h"
+#include "world/view/errors.h"
+
+#include <stdlib.h>
+
+/* MPI's requests of all receives that are posted. They are asked for together: each call that finds nothing gives the processor away on a machine
+ * with more processes than cores. */
+static struct {
+    int most;
+    struct sk_replica_open **open;
+    MPI_Request *request;
+    MPI_Status *status;
+    int *index;
+} asked;
+
+static void have_room(int n)
+{
+    if (n <= asked.most)
+        return;
+    asked.most = 2 * n;
+    asked.open = realloc(asked.open, sizeof(struct sk_replica_open *) * (size_t)asked.most);
+    asked.request = realloc(asked.request, sizeof *asked.request * (size_t)asked.most);
+    asked.status = realloc(asked.status, sizeof *asked.status * (size_t)asked.most);
+    asked.index = realloc(asked.index, sizeof *asked.index * (size_t)asked.most);
+    if (!asked.open || !asked.request || !asked.status || !asked.index)
+        sk_world_fail(SK_WORLD_FAILED, "no memory for messages between copies: the job is started again");
+}
+
+void sk_replica_stop_at_death(int error)
+{
+    if (sk_form_is_death(error))
+        sk_world_fail(SK_WORLD_FAILED, "MPI has noticed a death, and no twin goes on then: the job is started again");
+}
+
+static void end_receives(void)
+{
+    int n = 0, ended = 0;
+    for (struct sk_replica_open *o = sk_replica.first; o; o = o->next) {
+        if (!o->channel)
+            continue;
+        have_room(n + 1);
+        asked.open[n] = o;
+        asked.request[n++] = o->request;
+    }
+    int rc = n ? SK_CALL(Testsome, (n, asked.request, &ended, asked.index, asked.status)) : 0;
+    if (rc && rc != MPI_ERR_IN_STATUS)
+        sk_world_fail(SK_WORLD_FAILED, "MPI cannot receive messages: the job is started again");
+    for (int i = 0; n && i < ended; i++) { /* MPI_UNDEFINED is negative */
+        struct sk_replica_open *o = asked.open[asked.index[i]];
+        o->request = MPI_REQUEST_NULL;
+        o->status = asked.status[i];
+        if (rc)
+            sk_replica_stop_at_death(o->status.MPI_ERROR);
+        sk_replica_end_receive(o, rc ? o->status.MPI_ERROR : 0);
+    }
+}
+
+int sk_replica_look(void)
+{
+    uint32_t finds = sk_replica.finds;
+    sk_core_keep();
+    atomic_store_explicit(&sk_world.page->looks, ++sk_replica.looks, memory_order_relaxed);
+    if (__builtin_expect(atomic_load_explicit(&sk_world.page->repair, memory_order_acquire) > sk_replica.heard, 0))
+        sk_replica_hear();
+    sk_control_listen();
+    sk_errors_muted++;
+    sk_replica_decide();
+    if (sk_replica.compares)
+        sk_compare_idle();
+    end_receives();
+    sk_errors_muted--;
+    sk_replica_end_sends();
+    if (sk_logging.later)
+        sk_later_look();
+    sk_core_let_go();
+    return sk_replica.finds != finds;
+}
+
+void sk_replica_turn(void)
+{
+    if (!sk_replica_look())
+        sk_core_give();
+}
+
+void sk_replica_wait(void)
+{
+    static uint32_t finds, rings; /* by then */
+    static unsigned vain;
+    uint32_t rung = sk_bell_rung();
+    sk_replica_look();
+    if (sk_replica.finds != finds || rung != rings)
+        vain = 0;
+    if (sk_replica.finds == finds && !(sk_core_gives() && sk_bell_sleep(rung, vain++)))
+        sk_core_give();
+    finds = sk_replica.finds;
+    rings = rung;
+}
