@@ -5,9 +5,11 @@
 #   coordinated  one rank's connections to another one come to a stand, it is killed, and they go on seconds later
 #   logging      the same, and only the dead process goes back
 #   never        they do not go on: all start again
+#   others       another program of the host has left what nobody reads, and they do not wait for that
 #   shared       ranks on one host, where messages are copied piece by piece by the sender and the receiver; one of them is killed three times
 #   replication  a host falls silent, its twins go on, and then what one of its processes had sent comes, but nothing else
 set -u
+shopt -s extglob
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cluster.sh"
 case_name=$1 saikai=$2 build=$3 program=$5
@@ -32,7 +34,7 @@ export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle
 export SAIKAI_JOB_NAME=late SAIKAI_STORE_LOCAL=/dev/shm SAIKAI_STORE_FSYNC=no SAIKAI_SCHEDULE_EVERY=20 SAIKAI_RUN_NO_PROGRESS=0
 export SAIKAI_STORE_PREFIX=$shared/store LATE_UNTIL=$shared/go
 # a host that is slow to be heard, as this machine is busy, is no lost one
-nodes=3 steps=10 options="--recovery process=in-place --warm 2 --set run.repair_limit=100s --set run.node_timeout=30s --protocol ${case_name/never/coordinated}"
+nodes=3 steps=10 options="--recovery process=in-place --warm 2 --set run.repair_limit=100s --set run.node_timeout=30s --protocol ${case_name/%@(never|others)/coordinated}"
 [ $case_name != replication ] || { nodes=6 steps=300 LATE_UNTIL=/ options="--protocol replication --set run.node_timeout=6s"; } # both processes of a rank do as many
 
 [ $case_name != shared ] || { nodes=1 options="--recovery process=in-place --warm 2 --set run.repair_limit=100s"; }
@@ -94,6 +96,19 @@ shared)
         done
         sleep "1.$(shuf -i 100-900 -n 1)"
     done
+    ;;
+others)
+    node_run n1 timeout 200 python3 -c 'import socket, sys, time
+s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096); s.bind(("10.77.0.1", 7999)); s.listen(1); open(sys.argv[1], "w").close(); c = s.accept(); time.sleep(200)' "$shared/listens" &
+    wait_until "somebody who listens" test -e "$shared/listens"
+    node_run n2 timeout 60 python3 -c 'import socket
+s = socket.create_connection(("10.77.0.1", 7999)); s.setblocking(False); s.send(bytes(4 << 20))' || fail "nothing was sent"
+    [ -n "$(node_run n2 ss -Htn state fin-wait-1 dport = :7999)" ] || fail "nothing was left behind"
+    sleep 40 # the keeper has looked twice: every five seconds, and for a thousandth of the time
+    node_run n2 kill -KILL "$(cat "$shared/pid.2")"
+    wait_until "the answer" answered
+    [ -n "$(node_run n2 ss -Htn state fin-wait-1 dport = :7999)" ] || fail "what was left behind is not there any more"
+    sleep 3
     ;;
 *)
     rank2=$(cat "$shared/pid.2")
