@@ -156,6 +156,8 @@ static int put_rows(struct sk_coder *c, const struct sk_part *p, const struct sk
     (void)r;
     if (!before || !c->same_rows)
         sk_rows_begin(c->rows);
+    if (sk_coder_room(bytes, p->size_bytes)) /* at once, as to grow it would be to copy it */
+        bytes->len = 0;
     sk_rows_marks(c->rows, p->type == SAIKAI_U8); /* not in an array */
     for (size_t k = 0, at = 0; k < p->count && !rc; at += bytes_of(p, k++)) {
         if (before)

@@ -33,8 +33,9 @@ enum { SK_CHUNKS_COARSEST = 6, SK_CHUNK_MOST = (16 << 10) << SK_CHUNKS_COARSEST 
 /* How coarse chunks of so many bytes in all must be, 0 to SK_CHUNKS_COARSEST, to be listed and found in
  * a sixteenth of the memory; -1: there are too many bytes. Chunks that are compared are equally coarse. */
 int sk_chunks_coarse(uint64_t bytes, uint64_t memory);
-/* Cut a file of the feed; marks: NULL, or those in it are counted. Reads it once. Fails as the feed does, and with SAIKAI_ENOMEM. */
-int sk_chunks_cut(struct sk_ska_feed *feed, uint32_t file, uint64_t bytes, int coarse, struct sk_chunks *out, struct sk_marks *marks,
+/* Cut a file of the feed; marks: NULL, or those in it are counted. *window: NULL at first; room that is kept from file to file, to be freed at the
+ * end. Reads the file once. Fails as the feed does, and with SAIKAI_ENOMEM. */
+int sk_chunks_cut(struct sk_ska_feed *feed, uint32_t file, uint64_t bytes, int coarse, struct sk_chunks *out, struct sk_marks *marks, uint8_t **window,
                   struct saikai_error *err);
 int sk_chunks_add(struct sk_chunks *c, const struct sk_file_chunk *x);
 void sk_chunks_free(struct sk_chunks *c);

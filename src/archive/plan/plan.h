@@ -35,6 +35,7 @@ struct sk_ska_plan {
     struct sk_chunks *chunks; /* of each file, until repeats have been found; NULL: then */
     size_t scan_cap, chunks_cap;
     struct sk_marks marks; /* in those files that this process has cut into chunks */
+    uint64_t taken_bytes;  /* of these files, that stand elsewhere in them and are stored once */
     int chunked; /* 1: the files were cut into chunks by those who have them, also where `quick` says
                     not to read everything twice */
     struct sk_ska_feed *feed; /* where the files' bytes come from */

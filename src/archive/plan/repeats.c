@@ -127,6 +127,7 @@ static int look_through(struct table *t, struct seen *at, uint64_t from, uint64_
 static int cut_chunks(struct sk_ska_plan *p, const struct sk_repeats *before, struct saikai_error *err)
 {
     uint64_t all = 0;
+    uint8_t *window = NULL;
     size_t k = 0;
     int rc = 0;
     for (size_t f = 0; f < p->a.file_count; f++)
@@ -138,8 +139,9 @@ static int cut_chunks(struct sk_ska_plan *p, const struct sk_repeats *before, st
         for (; k < before->count && before->list[k].file == f; k++)
             known += before->list[k].bytes;
         if (known < p->a.files[f].size_bytes)
-            rc = sk_chunks_cut(p->feed, f, p->a.files[f].size_bytes, coarse, &p->chunks[f], &p->marks, err);
+            rc = sk_chunks_cut(p->feed, f, p->a.files[f].size_bytes, coarse, &p->chunks[f], &p->marks, &window, err);
     }
+    free(window);
     sk_marks_end(&p->marks);
     return rc;
 }
@@ -559,9 +561,12 @@ int sk_repeats_find(struct sk_ska_plan *p, struct sk_repeats *out, struct saikai
     if (!rc)
         settle(p, out);
     size_t n = 0;
+    p->taken_bytes = 0;
     for (size_t i = 0; i < out->count && !rc; i++)
-        if (out->list[i].bytes)
+        if (out->list[i].bytes) {
+            p->taken_bytes += out->list[i].block ? 0 : out->list[i].bytes;
             out->list[n++] = out->list[i];
+        }
     if (!rc)
         out->count = n;
     if (n)

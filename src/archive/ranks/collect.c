@@ -84,9 +84,11 @@ static int agree_on_chunks(struct collection *c, int *coarse, struct saikai_erro
 /* Each rank cuts its own files, all at the same time: what is there twice need not travel to be found. */
 static int cut_files(struct collection *c, int coarse, struct saikai_error *err)
 {
+    uint8_t *window = NULL;
     int rc = 0;
     for (uint32_t i = 0; i < c->listed && !rc && coarse >= 0; i++)
-        rc = sk_chunks_cut(&c->feed.feed, i, c->list[i].size_bytes, coarse, &c->list[i].chunks, NULL, err);
+        rc = sk_chunks_cut(&c->feed.feed, i, c->list[i].size_bytes, coarse, &c->list[i].chunks, NULL, &window, err);
+    free(window);
     return rc;
 }
 

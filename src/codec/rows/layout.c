@@ -1,7 +1,10 @@
 /* Finds the rows: what lies a row apart is alike, and what a column is, is what it costs the least as. */
 #include "codec/rows/layout.h"
 
+#include "codec/rows/off.h"
+
 #include <math.h>
+#include <pthread.h>
 
 /* What counts many bytes at once is compiled for wider registers as well, where there are such. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -10,7 +13,7 @@
 #define WIDE
 #endif
 
-enum { PLACES = 2048, LOOKS = 512, FEW_LOOKS = 64 };
+enum { PLACES = 2048, LOOKS = 512, FEW_LOOKS = 64, RUN = 64 };
 
 /* In the lowest bit of each byte of a word: whether it is another one in b. */
 static inline uint32_t other_bytes(uint32_t a, uint32_t b)
@@ -54,30 +57,35 @@ uint32_t sk_rows_width(const uint8_t *in, size_t n, uint32_t most)
     return (uint64_t)best * (most / 4 - 1) > (uint64_t)sum + sum / 32 ? width : ROW_LEAST;
 }
 
-/* What k of LOOKS bytes take that are the same, for each k. */
-struct prices {
+/* What k of LOOKS bytes take that are the same, for each k; and k symbols of numbers of LOOKS, and of FEW_LOOKS. */
+static struct prices {
     float of[LOOKS + 1];
-};
+    double all[LOOKS + 1], few[FEW_LOOKS + 1];
+} prices;
+static pthread_once_t prices_are_set = PTHREAD_ONCE_INIT;
 
-static void set_prices(struct prices *p)
+static void set_prices(void)
 {
-    p->of[0] = 0;
-    for (int k = 1; k <= LOOKS; k++)
-        p->of[k] = -(float)k * log2f((float)k / LOOKS);
+    for (int k = 1; k <= LOOKS; k++) {
+        prices.of[k] = -(float)k * log2f((float)k / LOOKS);
+        prices.all[k] = k * log2((double)LOOKS / k);
+    }
+    for (int k = 1; k <= FEW_LOOKS; k++)
+        prices.few[k] = k * log2((double)FEW_LOOKS / k);
 }
 
 /* Rows that are looked at: several in a row from several places. Each needs one before it, lag: more. */
 struct looks {
     const uint8_t *in;
     size_t rows, width, lag;
-    const struct prices *prices;
     struct row_past past; /* as many as there are rows: where there are less, they are not looked at */
     uint32_t row[LOOKS];
 };
 
 static void choose_looks(struct looks *s)
 {
-    enum { RUN = 64, RUNS = LOOKS / RUN };
+    pthread_once(&prices_are_set, set_prices);
+    enum { RUNS = LOOKS / RUN };
     size_t from = s->lag + 2, left = s->rows - from - RUN;
     if (s->past.rows >= from + 2 * RUN && s->past.rows < s->rows)
         left = s->past.rows - from - RUN;
@@ -104,7 +112,7 @@ static void see_place(const struct looks *s, size_t at, struct place *p)
 }
 
 /* What four bytes of each word from bit `from` on take, each by its place. */
-static double bytes_cost(const struct prices *prices, const uint64_t *word, unsigned from)
+static double bytes_cost(const uint64_t *word, unsigned from)
 {
     uint16_t histogram[4][256] = {{0}};
     float bits[4] = {0};
@@ -113,12 +121,12 @@ static double bytes_cost(const struct prices *prices, const uint64_t *word, unsi
             histogram[b][word[k] >> (from + 8 * b) & 255]++;
     for (int i = 0; i < 256; i++)
         for (int b = 0; b < 4; b++)
-            bits[b] += prices->of[histogram[b][i]];
+            bits[b] += prices.of[histogram[b][i]];
     return (double)bits[0] + (double)bits[1] + (double)bits[2] + (double)bits[3];
 }
 
 /* Carries go up only: the first four bytes of a wide difference are those of a narrow one. */
-static double words_cost(const struct looks *s, struct place *p, int kind)
+static double words_cost(struct place *p, int kind)
 {
     double *low = &p->low[kind & ~1];
     const uint64_t *less = kind == DIFFERENCE4 || kind == DIFFERENCE8 ? p->before : kind >= SINCE4 ? p->past : NULL;
@@ -126,23 +134,27 @@ static double words_cost(const struct looks *s, struct place *p, int kind)
     for (size_t k = 0; k < LOOKS; k++)
         words[k] = less ? p->here[k] - less[k] : p->here[k];
     if (*low < 0)
-        *low = bytes_cost(s->prices, words, 0);
-    return *low + (column_bytes(kind) == 8 ? bytes_cost(s->prices, words, 32) : 0);
+        *low = bytes_cost(words, 0);
+    return *low + (column_bytes(kind) == 8 ? bytes_cost(words, 32) : 0);
 }
 
-/* Of so many of the looks, evenly: bits of all of them. */
-static double numbers_cost(const struct looks *s, size_t at, int kind, int guess, size_t looks)
+/* Of so many of the looks, LOOKS or FEW_LOOKS, evenly: bits of all of them. */
+WIDE static double numbers_cost(const struct looks *s, size_t at, int kind, int guess, size_t looks)
 {
+    const struct row_numbers c = row_numbers_at(s->in, s->width, s->lag, &s->past, at, kind, guess);
+    const double *price = looks == LOOKS ? prices.all : prices.few;
+    size_t step = LOOKS / looks;
     uint32_t histogram[SK_SYMBOLS] = {0};
-    for (size_t k = 0; k < LOOKS; k += LOOKS / looks) {
-        size_t j = s->row[k];
-        uint64_t v = load_number(s->in + j * s->width + at, kind);
-        uint64_t p = guess < ROW_GUESSES ? row_guess(s->in + at, s->width, j, kind, guess, s->lag)
-                                         : row_guess_past(s->in + at, s->past.p + at, s->past.rows, s->width, j, kind, guess, s->lag);
-        uint64_t z = sk_fold((int64_t)(v - p));
-        histogram[z ? 64 - __builtin_clzll(z) : 0]++;
+    uint64_t off[RUN];
+    double bits = 0;
+    for (size_t k = 0; k < LOOKS; k += RUN) {
+        sk_rows_off(&c, s->row[k], RUN / step, step, off);
+        for (size_t i = 0; i < RUN / step; i++)
+            histogram[off[i] ? 64 - __builtin_clzll(off[i]) : 0]++;
     }
-    return sk_residual_cost(histogram) * (double)(LOOKS / looks);
+    for (unsigned n = 0; n <= 64; n++) /* their symbols, and the bits that these leave open */
+        bits += price[histogram[n]] + (n > 1 ? histogram[n] * (double)(n - 1) : 0);
+    return bits * (double)step;
 }
 
 /* Of numbers: what costs least of all that they may be expected to be. A few looks tell which of these come near it. */
@@ -162,7 +174,8 @@ static double choose_guess(const struct looks *s, size_t at, int kind, double le
         fewest = about[guess] < fewest ? about[guess] : fewest;
     }
     for (int guess = ROW_NONE; guess < guesses; guess++) {
-        double cost = about[guess] < fewest * 1.06 ? numbers_cost(s, at, kind, guess, LOOKS) : INFINITY;
+        /* a few show fewer different symbols than all do: what they say is rather too little */
+        double cost = about[guess] < fewest * 1.06 && about[guess] < least * 1.1 ? numbers_cost(s, at, kind, guess, LOOKS) : INFINITY;
         if (cost < least * 0.97) {
             least = cost;
             c->kind = (uint8_t)kind;
@@ -176,10 +189,10 @@ static double choose_guess(const struct looks *s, size_t at, int kind, double le
 static double choose_kind(const struct looks *s, struct place *p, size_t at, int bytes, struct row_column *c)
 {
     int wide = bytes == 8;
-    double least = words_cost(s, p, wide ? WORD8 : WORD4), cost;
+    double least = words_cost(p, wide ? WORD8 : WORD4), cost;
     *c = (struct row_column){.kind = (uint8_t)(wide ? WORD8 : WORD4), .at = (uint16_t)at};
     for (int kind = wide ? DIFFERENCE8 : DIFFERENCE4; kind <= SINCE8; kind += SINCE4 - DIFFERENCE4)
-        if ((kind < SINCE4 || s->past.rows) && (cost = words_cost(s, p, kind)) < least * 0.95) {
+        if ((kind < SINCE4 || s->past.rows) && (cost = words_cost(p, kind)) < least * 0.95) {
             least = cost;
             c->kind = (uint8_t)kind;
         }
@@ -226,14 +239,25 @@ struct points {
     int kind;
 };
 
-/* Bits of how far apart numbers are that are `lag` rows apart, at every `step`-th point. */
-static uint32_t lag_bits(const struct points *s, size_t lag, size_t step)
+static inline __attribute__((always_inline)) uint32_t lag_bits_as(const struct points *s, int kind, size_t lag, size_t from, size_t end, size_t step)
 {
     uint32_t bits = 0;
-    for (size_t k = 0; k < POINTS; k += step) {
-        uint64_t z = sk_fold((int64_t)(s->here[k] - load_number(s->at[k] - lag * s->width, s->kind)));
+    for (size_t k = from; k < end; k += step) {
+        uint64_t z = sk_fold((int64_t)(s->here[k] - load_number(s->at[k] - lag * s->width, kind)));
         bits += z ? 64 - (unsigned)__builtin_clzll(z) : 0;
     }
+    return bits;
+}
+
+/* Bits of how far apart numbers are that are `lag` rows apart, at every `step`-th point; who has `most` looks no further. */
+WIDE static uint32_t lag_bits(const struct points *s, size_t lag, size_t step, uint32_t most)
+{
+    enum { SOME = POINTS / 4 };
+    uint32_t bits = 0;
+    for (size_t k = 0; k < POINTS && bits < most; k += SOME)
+        bits += s->kind == FLOAT4   ? lag_bits_as(s, FLOAT4, lag, k, k + SOME, step)
+                : s->kind == FLOAT8 ? lag_bits_as(s, FLOAT8, lag, k, k + SOME, step)
+                                    : lag_bits_as(s, s->kind == FLOAT4_BIG ? FLOAT4_BIG : FLOAT8_BIG, lag, k, k + SOME, step);
     return bits;
 }
 
@@ -250,22 +274,22 @@ static uint32_t find_lag(const uint8_t *in, size_t rows, size_t width, const str
         s.here[k] = load_number(s.at[k], s.kind);
     }
     for (size_t lag = LAG_LEAST; lag < most; lag++) {
-        few[lag] = lag_bits(&s, lag, ONE_OF);
+        few[lag] = lag_bits(&s, lag, ONE_OF, UINT32_MAX);
         fewest = few[lag] < fewest ? few[lag] : fewest;
     }
     for (size_t lag = LAG_LEAST; lag < most; lag++) {
-        uint32_t bits = few[lag] <= fewest + fewest / 32 ? lag_bits(&s, lag, 1) : UINT32_MAX;
+        uint32_t bits = few[lag] <= fewest + fewest / 32 ? lag_bits(&s, lag, 1, least) : UINT32_MAX;
         if (bits < least) {
             least = bits;
             best = (uint32_t)lag;
         }
     }
-    return least < lag_bits(&s, 1, 1) + POINTS ? best : 1;
+    return least < lag_bits(&s, 1, 1, UINT32_MAX) + POINTS ? best : 1;
 }
 
 /* Of the width that most bytes speak for, and of short ones that no byte speaks for (of an array the shortest alone), the one whose columns cost
  * the least. known: 0, or the width of the rows before: of the short ones that alone. */
-static void choose_width(const uint8_t *in, size_t n, uint32_t most, int array, uint32_t known, const struct prices *prices, const struct row_past *past,
+static void choose_width(const uint8_t *in, size_t n, uint32_t most, int array, uint32_t known, const struct row_past *past,
                          struct row_layout *l)
 {
     static const uint8_t widths[] = {0, 8, 16, 24};
@@ -274,7 +298,7 @@ static void choose_width(const uint8_t *in, size_t n, uint32_t most, int array, 
     double least = INFINITY;
     for (size_t i = 0; likely && i < (array ? 2 : sizeof widths); i++) {
         l->width = widths[i] ? widths[i] : likely;
-        struct looks s = {in, n / l->width, l->width, 1, prices, {past->p, past->rows / l->width}, {0}};
+        struct looks s = {in, n / l->width, l->width, 1, {past->p, past->rows / l->width}, {0}};
         if ((i && (l->width == likely || (known && l->width != known))) || s.rows < LOOKS / 4)
             continue;
         choose_looks(&s);
@@ -290,11 +314,9 @@ static void choose_width(const uint8_t *in, size_t n, uint32_t most, int array, 
 
 void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, int array, uint32_t known, const struct row_past *past, struct row_layout *l)
 {
-    struct prices prices;
-    set_prices(&prices);
     *l = (struct row_layout){.lag = 1};
-    choose_width(in, n, most, array, known, &prices, past, l);
-    struct looks s = {in, l->width ? n / l->width : 0, l->width, 1, &prices, {0}, {0}};
+    choose_width(in, n, most, array, known, past, l);
+    struct looks s = {in, l->width ? n / l->width : 0, l->width, 1, {0}, {0}};
     if (!l->width)
         return;
     l->past = s.past = (struct row_past){past->p, past->rows / l->width};
@@ -311,12 +333,10 @@ void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, int array, uint32_
 
 double sk_rows_bits(const uint8_t *in, size_t n, const struct row_past *past, const struct row_layout *l)
 {
-    struct prices prices;
     struct row_layout own = {.width = l->width};
-    struct looks s = {in, n / l->width, l->width, l->lag, &prices, {past->p, past->rows / l->width}, {0}};
+    struct looks s = {in, n / l->width, l->width, l->lag, {past->p, past->rows / l->width}, {0}};
     if (s.rows < LOOKS / 4 || s.rows / 4 < l->lag)
         return INFINITY;
-    set_prices(&prices);
     choose_looks(&s);
     return choose_columns(&s, &own);
 }
@@ -324,12 +344,10 @@ double sk_rows_bits(const uint8_t *in, size_t n, const struct row_past *past, co
 /* Bits of a byte of in[0, n) in the rows of l; INFINITY: there are too few. */
 static double bits_by(const uint8_t *in, size_t n, const struct row_layout *l)
 {
-    struct prices prices;
-    struct looks s = {in, l->width ? n / l->width : 0, l->width, l->lag, &prices, l->past, {0}};
+    struct looks s = {in, l->width ? n / l->width : 0, l->width, l->lag, l->past, {0}};
     double bits = 0;
     if (s.rows < LOOKS / 4 || s.rows / 4 < l->lag)
         return INFINITY;
-    set_prices(&prices);
     choose_looks(&s);
     for (int i = 0; i < l->columns; i++) {
         const struct row_column *c = &l->column[i];
@@ -339,7 +357,7 @@ static double bits_by(const uint8_t *in, size_t n, const struct row_layout *l)
             continue;
         }
         see_place(&s, c->at, &p);
-        bits += words_cost(&s, &p, c->kind) + (column_bytes(c->kind) == 4);
+        bits += words_cost(&p, c->kind) + (column_bytes(c->kind) == 4);
     }
     return bits / l->width;
 }
@@ -353,12 +371,10 @@ int sk_rows_fit(const uint8_t *in, size_t n, uint32_t most, const struct row_lay
 int sk_rows_again(const uint8_t *in, size_t n, uint32_t most, struct row_layout *l)
 {
     enum { FAR = 8 };
-    struct prices prices;
-    struct looks s = {in, n / l->width, l->width, l->lag, &prices, {0}, {0}};
+    struct looks s = {in, n / l->width, l->width, l->lag, {0}, {0}};
     if (s.rows < LOOKS / 4 || s.rows / 4 < l->lag || sk_rows_width(in, n, most) != l->likely)
         return 0;
     struct row_layout again = *l;
-    set_prices(&prices);
     choose_looks(&s);
     again.bits = choose_columns(&s, &again);
     if (again.bits > l->bits + l->bits / FAR)

@@ -52,7 +52,7 @@ static inline int is_number(int kind)
     return kind >= FLOAT4 && kind <= FLOAT8_BIG;
 }
 
-static inline uint64_t load_word(const uint8_t *p, int bytes)
+static inline __attribute__((always_inline)) uint64_t load_word(const uint8_t *p, int bytes)
 {
     uint64_t v = 0;
     memcpy(&v, p, (size_t)bytes);
@@ -60,7 +60,7 @@ static inline uint64_t load_word(const uint8_t *p, int bytes)
 }
 
 /* A number as an integer in the order of the numbers, from its bytes. */
-static inline uint64_t load_number(const uint8_t *p, int kind)
+static inline __attribute__((always_inline)) uint64_t load_number(const uint8_t *p, int kind)
 {
     if (kind == FLOAT4 || kind == FLOAT4_BIG) {
         uint32_t v;
@@ -87,7 +87,7 @@ static inline void store_number(uint8_t *p, int kind, uint64_t v)
 }
 
 /* The number itself. */
-static inline double load_value(const uint8_t *p, int kind)
+static inline __attribute__((always_inline)) double load_value(const uint8_t *p, int kind)
 {
     if (kind == FLOAT4 || kind == FLOAT4_BIG) {
         uint32_t v;
@@ -105,7 +105,7 @@ static inline double load_value(const uint8_t *p, int kind)
 }
 
 /* A sum as an integer in the order of the numbers; 0 if it is not finite in their type. */
-static inline uint64_t value_number(double x, int kind)
+static inline __attribute__((always_inline)) uint64_t value_number(double x, int kind)
 {
     if (kind == FLOAT4 || kind == FLOAT4_BIG) {
         float y = (float)x;
@@ -115,7 +115,7 @@ static inline uint64_t value_number(double x, int kind)
 }
 
 /* What number j of a column is expected to be, by those before it; first: the column in the first row. */
-static inline uint64_t row_guess(const uint8_t *first, size_t width, size_t j, int kind, int guess, size_t lag)
+static inline __attribute__((always_inline)) uint64_t row_guess(const uint8_t *first, size_t width, size_t j, int kind, int guess, size_t lag)
 {
     const uint8_t *at = first + j * width;
     if (guess == ROW_NONE || !j)
@@ -130,13 +130,13 @@ static inline uint64_t row_guess(const uint8_t *first, size_t width, size_t j, i
 }
 
 /* How much the number of a row has changed since the past; past: the column in its first row. */
-static inline double row_change(const uint8_t *first, const uint8_t *past, size_t width, size_t j, int kind)
+static inline __attribute__((always_inline)) double row_change(const uint8_t *first, const uint8_t *past, size_t width, size_t j, int kind)
 {
     return load_value(first + j * width, kind) - load_value(past + j * width, kind);
 }
 
 /* The same with the past, of which there are rows; past: the column in its first row. */
-static inline uint64_t row_guess_past(const uint8_t *first, const uint8_t *past, size_t rows, size_t width, size_t j, int kind, int guess, size_t lag)
+static inline __attribute__((always_inline)) uint64_t row_guess_past(const uint8_t *first, const uint8_t *past, size_t rows, size_t width, size_t j, int kind, int guess, size_t lag)
 {
     if (guess < ROW_GUESSES || j >= rows)
         return row_guess(first, width, j, kind, guess < ROW_GUESSES ? guess : ROW_BEFORE, lag);

@@ -2,6 +2,7 @@
 #include "codec/rows/rows.h"
 
 #include "codec/rows/layout.h"
+#include "codec/rows/off.h"
 #include "codec/text/coded.h"
 
 #include <stdlib.h>
@@ -88,14 +89,10 @@ void sk_rows_begin(struct sk_rows *t)
     t->looks = 0;
 }
 
-/* The bytes of a column by their place. */
-static int put_words(const uint8_t *in, size_t rows, const struct row_layout *l, const struct row_column *c, struct sk_buf *bytes)
+static inline __attribute__((always_inline)) void put_words_of(int n, const uint8_t *in, size_t rows, const struct row_layout *l, const struct row_column *c, uint8_t *to)
 {
-    int n = column_bytes(c->kind), difference = c->kind == DIFFERENCE4 || c->kind == DIFFERENCE8, since = c->kind >= SINCE4;
-    uint8_t *to = sk_buf_extend(bytes, rows * (size_t)n);
+    int difference = c->kind == DIFFERENCE4 || c->kind == DIFFERENCE8, since = c->kind >= SINCE4;
     uint64_t before = 0;
-    if (!to)
-        return SAIKAI_ENOMEM;
     for (size_t j = 0; j < rows; j++) {
         uint64_t v = load_word(in + j * l->width + c->at, n), d = difference ? v - before : v;
         if (since && j < l->past.rows)
@@ -104,20 +101,27 @@ static int put_words(const uint8_t *in, size_t rows, const struct row_layout *l,
         for (int b = 0; b < n; b++)
             to[(size_t)b * rows + j] = (uint8_t)(d >> 8 * b);
     }
-    return 0;
 }
 
-/* What number j of a column is expected to be; rows: the first one. */
-static inline uint64_t guess(const struct row_layout *l, const uint8_t *rows, const struct row_column *c, size_t j, int kind)
+/* The bytes of a column by their place. */
+static int put_words(const uint8_t *in, size_t rows, const struct row_layout *l, const struct row_column *c, struct sk_buf *bytes)
 {
-    if (kind < ROW_GUESSES)
-        return row_guess(rows + c->at, l->width, j, c->kind, kind, l->lag);
-    return row_guess_past(rows + c->at, l->past.p + c->at, l->past.rows, l->width, j, c->kind, kind, l->lag);
+    int n = column_bytes(c->kind);
+    uint8_t *to = sk_buf_extend(bytes, rows * (size_t)n);
+    if (!to)
+        return SAIKAI_ENOMEM;
+    if (n == 4)
+        put_words_of(4, in, rows, l, c, to);
+    else
+        put_words_of(8, in, rows, l, c, to);
+    return 0;
 }
 
 static int put_numbers(struct sk_rows *t, const uint8_t *in, size_t rows, const struct row_column *c, struct sk_buf *out)
 {
+    enum { SOME = 512 };
     const struct row_layout *l = &t->layout;
+    uint64_t off[SOME];
     unsigned level = 0;
     sk_buf_put_u8(out, c->guess);
     size_t head = out->len;
@@ -125,13 +129,16 @@ static int put_numbers(struct sk_rows *t, const uint8_t *in, size_t rows, const 
     uint8_t *to = sk_buf_extend(out, 8 * rows + SK_BITS_SLACK);
     if (!to)
         return SAIKAI_ENOMEM;
+    const struct row_numbers numbers = row_numbers_at(in, l->width, l->lag, &l->past, c->at, c->kind, c->guess);
     struct sk_open_out open = {.p = to};
-    for (size_t j = 0; j < rows; j++) {
-        uint64_t v = load_number(in + j * l->width + c->at, c->kind);
-        v -= guess(l, in, c, j, c->guess);
-        t->context[j] = context_of(level);
-        t->symbol[j] = sk_residual_put(&open, sk_fold((int64_t)v));
-        level = next_level(level, t->symbol[j]);
+    for (size_t from = 0, n; from < rows; from += n) {
+        n = rows - from < SOME ? rows - from : SOME;
+        sk_rows_off(&numbers, from, n, 1, off);
+        for (size_t j = 0; j < n; j++) {
+            t->context[from + j] = context_of(level);
+            t->symbol[from + j] = sk_residual_put(&open, off[j]);
+            level = next_level(level, t->symbol[from + j]);
+        }
     }
     out->len = (size_t)(sk_open_end(&open) - out->data);
     for (size_t k = 0, n = out->len - head - 4; k < 4; k++)
@@ -304,6 +311,14 @@ static int get_words(struct left *bytes, const struct row_layout *l, const struc
         memcpy(out + j * l->width + c->at, &before, (size_t)n);
     }
     return 0;
+}
+
+/* What number j of a column is expected to be; rows: the first one. */
+static inline uint64_t guess(const struct row_layout *l, const uint8_t *rows, const struct row_column *c, size_t j, int kind)
+{
+    if (kind < ROW_GUESSES)
+        return row_guess(rows + c->at, l->width, j, c->kind, kind, l->lag);
+    return row_guess_past(rows + c->at, l->past.p + c->at, l->past.rows, l->width, j, c->kind, kind, l->lag);
 }
 
 static int get_numbers(struct sk_rows *t, const struct row_column *c, struct sk_rd *in, uint8_t *out, size_t rows)

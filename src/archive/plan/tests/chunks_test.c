@@ -24,8 +24,10 @@ static struct sk_chunks cut(size_t n, int coarse, struct sk_marks *marks)
     struct sk_archive_input in = {.name = "x", .data = data, .bytes = n};
     struct sk_feed_local feed;
     struct sk_chunks c = {0};
+    uint8_t *window = NULL;
     assert_int_equal(sk_feed_local_init(&feed, &in, 1, NULL), 0);
-    assert_int_equal(sk_chunks_cut(&feed.feed, 0, n, coarse, &c, marks, NULL), 0);
+    assert_int_equal(sk_chunks_cut(&feed.feed, 0, n, coarse, &c, marks, &window, NULL), 0);
+    free(window);
     sk_feed_local_free(&feed);
     return c;
 }
