@@ -1,6 +1,7 @@
 /* For tests: each allocation fails once, that of every place in the code, and what was asked for says so or succeeds all the
  * same. The program is linked with NO_MEMORY (sk_test of cmake/SaikaiRooms.cmake), which leads the calls of our own code here; those of
- * other libraries are left alone. */
+ * other libraries are left alone. Who defines NO_MEMORY_OF_LIBRARIES is linked without it and has those of libraries fail as well, where
+ * NO_MEMORY_HERE is 1 (with glibc, and not under a sanitizer, which has allocations of its own). */
 #ifndef SK_BASE_HOST_NO_MEMORY_TESTING_H
 #define SK_BASE_HOST_NO_MEMORY_TESTING_H
 
@@ -44,11 +45,31 @@ static int no_memory_now(void *place)
             return NULL;                                 \
         return __real_##name arguments;                  \
     }
+#ifdef NO_MEMORY_OF_LIBRARIES
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define NO_MEMORY_HERE 1
+/* libraries find those of the program before those of the C library */
+#define NO_MEMORY_TAKE(name, parameters, arguments)      \
+    void *__libc_##name parameters;                      \
+    __attribute__((visibility("default"))) void *name parameters \
+    {                                                    \
+        if (no_memory_now(__builtin_return_address(0)))  \
+            return NULL;                                 \
+        return __libc_##name arguments;                  \
+    }
+NO_MEMORY_TAKE(malloc, (size_t n), (n))
+NO_MEMORY_TAKE(calloc, (size_t n, size_t size), (n, size))
+NO_MEMORY_TAKE(realloc, (void *p, size_t n), (p, n))
+#else
+#define NO_MEMORY_HERE 0
+#endif
+#else
 NO_MEMORY_WRAP(malloc, (size_t n), (n))
 NO_MEMORY_WRAP(calloc, (size_t n, size_t size), (n, size))
 NO_MEMORY_WRAP(realloc, (void *p, size_t n), (p, n))
 NO_MEMORY_WRAP(aligned_alloc, (size_t alignment, size_t n), (alignment, n))
 NO_MEMORY_WRAP(strdup, (const char *s), (s))
+#endif
 
 static int no_memory_run(int (*run)(void *arg, struct saikai_error *err), void *arg, long fails, struct saikai_error *err)
 {

@@ -3,13 +3,13 @@
 #include "codec/general/general.h"
 
 #include "codec/general/strong.h"
+#ifdef HAVE_ZSTD
+#include "codec/general/zstd_code.h"
+#endif
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef HAVE_ZSTD
-#include <zstd.h>
-#endif
 #ifdef HAVE_ZLIB
 #include <zlib.h>
 #endif
@@ -181,10 +181,11 @@ static int unpack_zstd(struct sk_packer *p, const void *in, size_t n, void *out,
 #ifdef HAVE_ZSTD
     if (!p->zstd_in && !(p->zstd_in = ZSTD_createDCtx()))
         return SAIKAI_ENOMEM;
-    if (p->before_bytes)
-        ZSTD_DCtx_refPrefix(p->zstd_in, p->before, p->before_bytes);
-    size_t got = ZSTD_decompressDCtx(p->zstd_in, out, n_out, in, n);
-    return got == n_out ? 0 : SAIKAI_EDAMAGED;
+    /* without what it comes after, which zstd needs memory to know of, a whole stream would look damaged */
+    size_t got = p->before_bytes ? ZSTD_DCtx_refPrefix(p->zstd_in, p->before, p->before_bytes) : 0;
+    if (!ZSTD_isError(got))
+        got = ZSTD_decompressDCtx(p->zstd_in, out, n_out, in, n);
+    return got == n_out ? 0 : sk_zstd_code(got);
 #else
     return SAIKAI_ENOTSUP;
 #endif
@@ -194,7 +195,8 @@ static int unpack_gzip(const void *in, size_t n, void *out, size_t n_out)
 {
 #ifdef HAVE_ZLIB
     uLongf got = n_out;
-    return uncompress(out, &got, in, n) == Z_OK && got == n_out ? 0 : SAIKAI_EDAMAGED;
+    int z = uncompress(out, &got, in, n);
+    return z == Z_OK && got == n_out ? 0 : z == Z_MEM_ERROR ? SAIKAI_ENOMEM : SAIKAI_EDAMAGED;
 #else
     return SAIKAI_ENOTSUP;
 #endif
@@ -219,6 +221,8 @@ int sk_unpack(struct sk_packer *p, int backend, const void *in, size_t n, void *
         rc = sk_strong_unpack(in, n, out, n_out);
     }
     p->before_bytes = 0;
+    if (rc == SAIKAI_ENOMEM)
+        return sk_fail(err, rc, "no memory to unpack a compressed stream of %zu bytes to %zu", n, n_out);
     return rc ? sk_fail(err, rc, "a compressed stream of %zu bytes does not unpack to %zu", n,
                         n_out)
               : 0;

@@ -81,6 +81,8 @@ int sk_haar_gunzip(const void *in, size_t n, void *out, size_t out_size_bytes,
         o += room - z.avail_out;
     }
     inflateEnd(&z);
+    if (r == Z_MEM_ERROR)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a gzip decompressor");
     if (r != Z_STREAM_END || p != end || o != o_end)
         return sk_fail(err, SAIKAI_EDAMAGED, "haar: the gzip stream is damaged");
     return 0;

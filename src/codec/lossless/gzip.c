@@ -91,7 +91,7 @@ static int inflate_all(const uint8_t *in, size_t n, uint8_t *out, size_t want)
             r = inflateReset(&z);
     }
     inflateEnd(&z);
-    return r == Z_STREAM_END && !want ? 0 : SAIKAI_EDAMAGED;
+    return r == Z_STREAM_END && !want ? 0 : r == Z_MEM_ERROR ? SAIKAI_ENOMEM : SAIKAI_EDAMAGED;
 }
 #endif
 
@@ -124,6 +124,8 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
     if (rc)
         return rc;
     rc = inflate_all(in, n, out, want);
+    if (rc == SAIKAI_ENOMEM)
+        return sk_fail(err, rc, "codec gzip: no memory to unpack %zu bytes to %zu", n, want);
     if (rc)
         return sk_fail(err, rc, "codec gzip: %zu bytes do not unpack to %zu", n, want);
     return 0;

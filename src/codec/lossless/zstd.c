@@ -3,7 +3,7 @@
 #include "codec/lossless/lossless.h"
 #include "codec/array.h"
 
-#include <zstd.h>
+#include "codec/general/zstd_code.h"
 
 static size_t max_encoded(const struct sk_array *a)
 {
@@ -37,7 +37,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
         return rc;
     size_t r = ZSTD_decompress(out, want, in, n);
     if (ZSTD_isError(r))
-        return sk_fail(err, SAIKAI_EDAMAGED, "codec zstd: %s", ZSTD_getErrorName(r));
+        return sk_fail(err, sk_zstd_code(r), "codec zstd: %s", ZSTD_getErrorName(r));
     if (r != want)
         return sk_fail(err, SAIKAI_EDAMAGED, "codec zstd: gave %zu bytes instead of %zu", r, want);
     return 0;

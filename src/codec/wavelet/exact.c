@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #ifdef HAVE_ZSTD
-#include <zstd.h>
+#include "codec/general/zstd_code.h"
 #endif
 
 enum { PLAIN = 0, SHUFFLED_ZSTD = 1 };
@@ -49,11 +49,14 @@ static int get_zstd(const uint8_t *in, size_t in_size, uint8_t *out, size_t n, s
     uint8_t *planes = malloc(bytes ? bytes : 1);
     if (!planes)
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for an exact piece");
-    int ok = ZSTD_decompress(planes, bytes, in, in_size) == bytes;
+    size_t got = ZSTD_decompress(planes, bytes, in, in_size);
+    int ok = got == bytes;
     for (size_t i = 0; ok && i < n; i++)
         for (size_t k = 0; k < size; k++)
             out[i * size + k] = planes[k * n + i];
     free(planes);
+    if (!ok && sk_zstd_code(got) == SAIKAI_ENOMEM)
+        return sk_fail(err, SAIKAI_ENOMEM, "out of memory for an exact piece");
     return ok ? 0 : sk_fail(err, SAIKAI_EDAMAGED, "an exact piece is damaged");
 #else
     return sk_fail(err, SAIKAI_ENOTSUP, "an exact piece needs zstd, which this build is without");

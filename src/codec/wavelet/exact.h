@@ -11,7 +11,7 @@
 
 /* Append n values of `size` bytes. SAIKAI_ENOMEM. */
 int sk_exact_put(struct sk_buf *out, const void *in, size_t n, size_t size, struct saikai_error *err);
-/* SAIKAI_EDAMAGED; SAIKAI_ENOTSUP without zstd. */
+/* SAIKAI_EDAMAGED, SAIKAI_ENOMEM; SAIKAI_ENOTSUP without zstd. */
 int sk_exact_get(const void *in, size_t in_size, void *out, size_t n, size_t size,
               struct saikai_error *err);
 

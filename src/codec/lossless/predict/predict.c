@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 #ifdef HAVE_ZSTD
-#include <zstd.h>
+#include "codec/general/zstd_code.h"
 #endif
 
 enum { RAW = 0, PREDICTED = 1, DIRECT = 2, LZ = 3, SHUFFLED_LZ = 4 };
@@ -93,8 +93,11 @@ static int lz_decode(const struct sk_words *l, const void *in, size_t n, int shu
     int rc = -1;
     if (shuffled && !tmp)
         return SAIKAI_ENOMEM;
-    if (ZSTD_decompress(tmp ? (void *)tmp : out, bytes, in, n) == bytes)
+    size_t got = ZSTD_decompress(tmp ? (void *)tmp : out, bytes, in, n);
+    if (got == bytes)
         rc = 0;
+    else if (sk_zstd_code(got) == SAIKAI_ENOMEM)
+        rc = SAIKAI_ENOMEM;
     if (!rc && tmp)
         sk_unshuffle(tmp, out, l->words, l->word);
     free(tmp);
