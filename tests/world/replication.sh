@@ -96,6 +96,12 @@ pid_of() {
     processes | sed -n "s/^$1 //p"
 }
 
+# A process that is killed may live on for a while on a busy machine.
+are_gone() {
+    local victim
+    for victim; do [ -z "$(pid_of "$victim")" ] || return 1; done
+}
+
 # Until all processes are in their program's steps, and $1 seconds more: the launcher hears of it a little later than the files say.
 wait_for_all() {
     for _ in $(seq 1500); do
@@ -138,8 +144,9 @@ attempt() {
             kill -9 "$(pid_of "$victim")" || grep -q 'answer: restart' err || fail "process $victim is gone"
             lost=$((lost + 1))
         done
-        for _ in $(seq 300); do
-            ! grep -qE "answer: (restart|twin)" err || break
+        for _ in $(seq 1000); do
+            ! grep -q "answer: restart" err || break
+            ! are_gone ${group//,/ } || ! grep -q "answer: twin" err || break
             sleep 0.1
         done
         sleep 0.3
