@@ -191,6 +191,7 @@ warm-* | tasks-*) # who takes the place of the dead was there before
             [ "$(grep -ac 'repaired in place' err)" -ge "$n" ] && break
             sleep 0.1
         done
+        [ "$n" = 2 ] || kill -STOP "$(cat pid.0)" # as `hold` does: to look at all processes takes long on a busy machine
     done
     ends_well
     repaired 2
