@@ -74,11 +74,11 @@ first=${victims%% *}
 first=${first:-2}
 node_run "${host_of[first]}" "$at_candidate" "$shared/pid.$first" 1 19 0 >/dev/null & # the program is not at its end before a shell has looked around
 held=$!
-where=(timeout --foreground -k 2 300 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts")
+where=(timeout --foreground -k 2 600 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts")
 if [ $case_name = slurm ]; then
     slurm_up 3
     unset OMPI_MCA_plm_rsh_agent
-    where=(timeout --foreground -k 2 300 salloc -Q -k -N 3 -n 4 "$saikai" run -v --launcher openmpi)
+    where=(timeout --foreground -k 2 600 salloc -Q -k -N 3 -n 4 "$saikai" run -v --launcher openmpi)
 fi
 "${where[@]}" --spares $spares --recovery process=in-place --protocol $protocol --warm $warm \
     --set run.finish_timeout=3s -n 4 -- "$exe" -p "$shared/pid" $arguments </dev/null >"$out" 2>"$err" &

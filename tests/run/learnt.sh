@@ -22,7 +22,7 @@ lose() {
     local times=$1 i said before=0
     shift
     rm -f pid.*
-    timeout 300 "$saikai" run -v "$@" -n 2 -- "$exe" -p "$work/pid" 32 32 32 "$((times ? 8000 : 900))" >out 2>err &
+    timeout 650 "$saikai" run -v "$@" -n 2 -- "$exe" -p "$work/pid" 32 32 32 "$((times ? 8000 : 900))" >out 2>err &
     run=$!
     for ((i = 0; i < times; i++)); do
         said=$("$at_candidate" "$work/pid.0" 20 9 "$before") || bad "it was not at its candidate"

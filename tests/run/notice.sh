@@ -32,10 +32,10 @@ until_true() {
 newest() { # JOB: iteration of its newest checkpoint in the prefix
     "$saikai" status --json --job "$1" | python3 -c "import json, sys; print(json.load(sys.stdin)[0]['report']['newest']['prefix']['iteration'])"
 }
-SAIKAI_JOB_NAME=first timeout 400 "$saikai" run -n 2 -- "$exe" -p "$work/pid" 16 16 16 100000000 >out 2>err &
+SAIKAI_JOB_NAME=first timeout 1200 "$saikai" run -n 2 -- "$exe" -p "$work/pid" 16 16 16 100000000 >out 2>err &
 run=$!
 until_true 100 "d[0]['report']['newest']['prefix']['iteration'] >= 0 and d[0]['report']['checkpoints'] == 1" status --job first
-SAIKAI_JOB_NAME=second timeout 400 "${mpiexec[@]}" -n 2 "$exe" 16 16 16 100000001 >out2 2>err2 &
+SAIKAI_JOB_NAME=second timeout 1200 "${mpiexec[@]}" -n 2 "$exe" 16 16 16 100000001 >out2 2>err2 &
 plain=$!
 until_true 100 "d[0]['report']['newest']['prefix']['iteration'] >= 0 and d[0]['report']['checkpoints'] == 1" status --job second
 for job in first second; do

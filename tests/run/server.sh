@@ -34,7 +34,7 @@ serve() { # ADDRESS
 lose() { # NAME TIMES: a job that loses rank 0 at a candidate, so many times
     local times=$2 i said before=0
     rm -f pid.*
-    SAIKAI_JOB_NAME=$1 timeout 300 "$saikai" run -v -n 2 -- "$exe" -p "$work/pid" 32 32 32 "$((times ? 8000 : 900))" >out 2>err &
+    SAIKAI_JOB_NAME=$1 timeout 650 "$saikai" run -v -n 2 -- "$exe" -p "$work/pid" 32 32 32 "$((times ? 8000 : 900))" >out 2>err &
     run=$!
     for ((i = 0; i < times; i++)); do
         said=$("$at_candidate" "$work/pid.0" 20 9 "$before") || bad "it was not at its candidate"

@@ -26,7 +26,7 @@ until_true() {
 }
 [ "$("$saikai" status)" = "no jobs are known of saikai-store" ] || bad "there is a job before there is one"
 mkdir metrics
-SAIKAI_METRICS_TEXTFILE=metrics timeout 400 "$saikai" run -n 2 -- "$exe" -p "$work/pid" 32 32 32 100000000 >out 2>err &
+SAIKAI_METRICS_TEXTFILE=metrics timeout 650 "$saikai" run -n 2 -- "$exe" -p "$work/pid" 32 32 32 100000000 >out 2>err &
 run=$!
 until_true 100 "d[0]['condition'] == 'running' and d[0]['report']['ranks'] == 2 and d[0]['report']['nodes'] == 1 and d[0]['report']['start'] == 1"
 until_true 100 "d[0]['report']['newest']['prefix']['iteration'] > 0 and d[0]['report']['checkpoints'] > 0 and d[0]['report']['interval_seconds'] > 0"
