@@ -159,6 +159,13 @@ static void print_table(table t)
                (t[FAR_AUTO][0].bytes / t[FAR_NONE][0].bytes - 1) * 100);
 }
 
+/* A line through the medians, and behind it a point at each with the least and the most of the runs. */
+static void with_spread(struct sk_series out[2], const struct far_way *w, int n, const double *x, const double *y, const double *low, const double *high)
+{
+    out[0] = (struct sk_series){SK_SERIES_LINE, w->name, w->colour, n, x, y, NULL, NULL};
+    out[1] = (struct sk_series){SK_SERIES_POINTS, NULL, w->colour, n, x, y, low, high};
+}
+
 static void write_chart(struct sk_chart *c, const char *path)
 {
     struct saikai_error err = {0};
@@ -170,30 +177,25 @@ static void write_chart(struct sk_chart *c, const char *path)
  * alone (Fig. 10). */
 static void draw(const struct far_set *s, int phase, table t)
 {
-    struct sk_series series[FAR_CLOCK_WAYS];
-    double y[FAR_CLOCK_WAYS][BANDWIDTHS], top = 0, low = 1e9;
+    struct sk_series series[2 * FAR_CLOCK_WAYS];
+    double y[FAR_CLOCK_WAYS][BANDWIDTHS], least[FAR_CLOCK_WAYS][BANDWIDTHS], most[FAR_CLOCK_WAYS][BANDWIDTHS], top = 0, low = 1e9;
     char path[512], title[128];
     for (int w = 0; w < FAR_CLOCK_WAYS; w++) {
         for (int b = 0; b < BANDWIDTHS; b++) {
             y[w][b] = t[w][b].wall;
-            top = y[w][b] > top ? y[w][b] : top;
-            low = y[w][b] < low ? y[w][b] : low;
+            least[w][b] = t[w][b].low;
+            most[w][b] = t[w][b].high;
+            top = most[w][b] > top ? most[w][b] : top;
+            low = least[w][b] < low ? least[w][b] : low;
         }
-        series[w] = (struct sk_series){SK_SERIES_LINE,
-                                       far_ways[w].name,
-                                       far_ways[w].colour,
-                                       BANDWIDTHS,
-                                       bandwidths,
-                                       y[w],
-                                       NULL,
-                                       NULL};
+        with_spread(&series[2 * w], &far_ways[w], BANDWIDTHS, bandwidths, y[w], least[w], most[w]);
     }
     snprintf(title, sizeof title, "%s: %s, by the clock", s->name, phases[phase]);
     struct sk_chart c = {.width = 560,
                          .height = 360,
                          .title = title,
                          .series = series,
-                         .n_series = FAR_CLOCK_WAYS,
+                         .n_series = 2 * FAR_CLOCK_WAYS,
                          .legend = 1};
     c.x = (struct sk_axis){SK_AXIS_LOG, bandwidths[0], bandwidths[BANDWIDTHS - 1],
                            "bandwidth of the shared file system, MB/s", NULL};
@@ -285,32 +287,35 @@ static void by_step(void)
 
 /* ---- Fig. 11 ---- */
 
-static void draw_growth(int phase, double y[FAR_WAYS][GROWTH])
+static void draw_growth(int phase, struct far_cost c[FAR_WAYS][GROWTH])
 {
     static const double x[GROWTH] = {2, 4, 8, 16};
-    struct sk_series series[FAR_WAYS];
-    double top = 0;
+    struct sk_series series[2 * FAR_WAYS];
+    double y[FAR_WAYS][GROWTH], least[FAR_WAYS][GROWTH], most[FAR_WAYS][GROWTH], top = 0;
     char path[512], title[128];
     for (int w = 0; w < FAR_WAYS; w++) {
-        series[w] = (struct sk_series){
-            SK_SERIES_LINE, far_ways[w].name, far_ways[w].colour, GROWTH, x, y[w], NULL, NULL};
-        for (int i = 0; i < GROWTH; i++)
-            top = y[w][i] > top ? y[w][i] : top;
+        for (int i = 0; i < GROWTH; i++) {
+            y[w][i] = c[w][i].wall;
+            least[w][i] = c[w][i].low;
+            most[w][i] = c[w][i].high;
+            top = most[w][i] > top ? most[w][i] : top;
+        }
+        with_spread(&series[2 * w], &far_ways[w], GROWTH, x, y[w], least[w], most[w]);
     }
     snprintf(title, sizeof title, "%s: %s as ranks are added", far_sets[0].name, phases[phase]);
-    struct sk_chart c = {
-        .width = 560, .height = 360, .title = title, .series = series, .n_series = FAR_WAYS};
-    c.x = (struct sk_axis){SK_AXIS_LOG, 2, 16, "ranks", NULL};
-    c.y = (struct sk_axis){SK_AXIS_LINEAR, 0, top * 1.1, "seconds", NULL};
+    struct sk_chart chart = {
+        .width = 560, .height = 360, .title = title, .series = series, .n_series = 2 * FAR_WAYS};
+    chart.x = (struct sk_axis){SK_AXIS_LOG, 2, 16, "ranks", NULL};
+    chart.y = (struct sk_axis){SK_AXIS_LINEAR, 0, top * 1.1, "seconds", NULL};
     snprintf(path, sizeof path, "%s/paper-far-fig11-%s.svg", o.svg, phases[phase]);
-    write_chart(&c, path);
+    write_chart(&chart, path);
 }
 
 /* As the number of ranks grows, at a server that also needs time for each file and that the files
  * which are open slow down, as if all ranks of the set were the processes of the paper. */
 static void ranks_grow(struct far_server server)
 {
-    double y[FAR_WAYS][GROWTH];
+    struct far_cost all[FAR_WAYS][GROWTH];
     if (!chosen(&far_sets[0]) || !far_load(o.root, &far_sets[0], &files))
         return;
     server.contention = o.contention < 0 ? far_paper_contention(files.ranks) : o.contention;
@@ -331,7 +336,7 @@ static void ranks_grow(struct far_server server)
                 struct far_cost c = measure(&far_ways[w], 2 << i, phase, &server);
                 progress_ends();
                 note("writers", &far_sets[0], phase, &far_ways[w], 2 << i, &server, &c);
-                y[w][i] = c.wall;
+                all[w][i] = c;
                 printf(" %.3f s [%.3f … %.3f] |", c.wall, c.low, c.high);
             }
             puts("");
@@ -339,7 +344,7 @@ static void ranks_grow(struct far_server server)
         }
         puts("");
         if (o.svg && !o.way)
-            draw_growth(phase, y);
+            draw_growth(phase, all);
     }
 }
 
