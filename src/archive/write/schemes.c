@@ -119,28 +119,54 @@ struct place {
     uint64_t at;
 };
 
-/* Cut and write by one scheme, in place of what the file held from there on. */
-static int write_as(struct sk_ska_plan *p, int scheme, int backend, const struct place *to,
-                    struct sk_archive_stats *st, struct saikai_error *err)
+/* 1: hardly any of what is cut has a form of its own, or is a repeat of what is elsewhere: nearly all is bytes for the strongest compressor. */
+static int is_plain(const struct sk_ska_plan *p)
 {
-    struct sk_archive_options asked = p->opt;
+    enum { HARDLY = 32 };
+    uint64_t all = 0, other = 0;
+    for (size_t i = 0; i < p->a.part_count; i++) {
+        const struct sk_recipe *r = &p->recipes[i];
+        all += p->a.parts[i].size_bytes;
+        other += r->form != SK_FORM_BYTES || r->filter || r->backend != SK_BACKEND_LZMA ? p->a.parts[i].size_bytes : 0;
+    }
+    return other < all / HARDLY;
+}
+
+/* Cut by one scheme, which the options say then. */
+static int set_and_cut(struct sk_ska_plan *p, int scheme, int backend, uint64_t raw_bytes, struct saikai_error *err)
+{
     uint64_t fits = 0;
-    int rc = share_memory(p, &fits, err);
+    int same = scheme == p->opt.scheme, rc = share_memory(p, &fits, err);
     if (rc)
-        return rc;
-    if (to->fd >= 0 && lseek(to->fd, (off_t)to->at, SEEK_SET) < 0)
-        return sk_fail_errno(err, errno, "cannot write %s", to->name);
-    if (to->fd >= 0 && (rc = sk_io_truncate(to->fd, to->name, (off_t)to->at, err)))
         return rc;
     sk_ska_plan_uncut(p);
     p->opt.scheme = scheme;
     p->opt.backend = backend;
-    p->opt.level = scheme == asked.scheme || p->whole ? asked.level : 0;
+    p->opt.level = same || p->whole ? p->opt.level : 0;
     if (p->whole)
         p->opt.level |= SK_PACK_LONG;
-    p->unit_bytes = choose_unit(&p->opt, p->threads, fits, st->raw_bytes, 4 << 20, 8 << 20);
-    p->bytes_unit = choose_unit(&p->opt, p->threads, fits, st->raw_bytes, 16 << 20, 16 << 20);
-    rc = sk_ska_plan_cut(p, err);
+    p->unit_bytes = choose_unit(&p->opt, p->threads, fits, raw_bytes, 4 << 20, 8 << 20);
+    p->bytes_unit = choose_unit(&p->opt, p->threads, fits, raw_bytes, 16 << 20, 16 << 20);
+    return sk_ska_plan_cut(p, err);
+}
+
+enum { PLAIN = 1 }; /* not written, as it was cut into plain bytes */
+
+/* Cut and write by one scheme, in place of what the file held from there on. */
+static int write_unless(struct sk_ska_plan *p, int scheme, int backend, int unless_plain, const struct place *to,
+                        struct sk_archive_stats *st, struct saikai_error *err)
+{
+    struct sk_archive_options asked = p->opt;
+    int rc = 0;
+    if (to->fd >= 0 && lseek(to->fd, (off_t)to->at, SEEK_SET) < 0)
+        return sk_fail_errno(err, errno, "cannot write %s", to->name);
+    if (to->fd >= 0 && (rc = sk_io_truncate(to->fd, to->name, (off_t)to->at, err)))
+        return rc;
+    rc = set_and_cut(p, scheme, backend, st->raw_bytes, err);
+    if (!rc && unless_plain && is_plain(p)) {
+        p->opt = asked;
+        return PLAIN;
+    }
     if (!rc && p->previous && asked.scheme == SK_SCHEME_AUTO)
         rc = name_previous(p, err);
     if (!rc)
@@ -150,6 +176,11 @@ static int write_as(struct sk_ska_plan *p, int scheme, int backend, const struct
     st->skeleton_bytes = p->skeleton_bytes;
     p->opt = asked;
     return rc;
+}
+
+static int write_as(struct sk_ska_plan *p, int scheme, int backend, const struct place *to, struct sk_archive_stats *st, struct saikai_error *err)
+{
+    return write_unless(p, scheme, backend, 0, to, st, err);
 }
 
 /* n bytes of a file from `from` to its beginning, where it ends then. */
@@ -177,9 +208,9 @@ static void passed_over(struct sk_ska_plan *p)
         p->opt.progress(p->opt.progress_arg, p->worked_bytes, p->work_bytes);
 }
 
-/* As few bytes as can be: of each class of bytes the strongest compressor has left what it can, so that one stream of all files
- * only has less where something repeats from class to class. A quick compressor tells. */
-static int classes_part_repeats(struct sk_ska_plan *p, const struct place *to, const struct sk_archive_stats *st, struct saikai_error *err, int *part)
+/* As few bytes as can be: of each class of bytes the strongest compressor leaves what it can, so that one stream of all files
+ * only has less where something repeats from class to class. A quick compressor tells: *share: what it leaves of the one, for each byte of the other; 1: no less. */
+static int classes_part_repeats(struct sk_ska_plan *p, const struct place *to, const struct sk_archive_stats *st, struct saikai_error *err, double *share)
 {
     const struct place nowhere = {-1, to->name, 0};
     struct sk_archive_stats whole = *st, classes = *st;
@@ -192,7 +223,7 @@ static int classes_part_repeats(struct sk_ska_plan *p, const struct place *to, c
     p->limit = classes.stored_bytes;
     if (!rc)
         rc = write_as(p, SK_SCHEME_AGNOSTIC, SK_BACKEND_ZSTD, &nowhere, &whole, err);
-    *part = !rc && whole.stored_bytes < classes.stored_bytes - classes.stored_bytes / 128;
+    *share = !rc && whole.stored_bytes < classes.stored_bytes ? (double)whole.stored_bytes / (double)classes.stored_bytes : 1;
     p->limit = 0;
     p->whole = 0;
     p->opt = asked;
@@ -207,14 +238,16 @@ static int is_stream(const struct sk_opened *o)
 
 /* Samples do not see what repeats far away: all files as one stream, with zstd looking for repeats
  * at any distance, is written behind what there is, as far as it is shorter. It stands alone, unless
- * the archive before is such a stream. */
-static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_archive_stats *st,
+ * the archive before is such a stream. known: what classes_part_repeats has found, below 0: it has not been asked. */
+static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_archive_stats *st, double known,
                      struct saikai_error *err)
 {
+    static const double LESS = 1 - 1.0 / 128;
+    double share = known;
     struct sk_archive_stats whole = *st;
     struct place behind = {to->fd, to->name, st->stored_bytes};
     struct sk_opened *previous = p->previous;
-    int threads = p->threads, part = 1, rc = 0, builds = previous && is_stream(previous);
+    int threads = p->threads, rc = 0, builds = previous && is_stream(previous);
     if (!builds && !sk_ska_plan_strong(p) && !sk_whole_may_be_shorter(p, st->raw_bytes, st->stored_bytes)) {
         passed_over(p);
         return 0;
@@ -222,14 +255,14 @@ static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_ar
     p->previous = NULL;
     if (st->raw_bytes <= SK_SKA_MAX_BLOCK) /* rather larger blocks than several at a time */
         p->threads = 1;
-    if (sk_ska_plan_strong(p))
-        rc = classes_part_repeats(p, to, st, err, &part);
+    if (sk_ska_plan_strong(p) && known < 0)
+        rc = classes_part_repeats(p, to, st, err, &share);
     p->whole = 1;
     p->limit = st->stored_bytes;
     if (builds)
         p->previous = previous;
     if (!rc)
-        rc = part ? write_as(p, SK_SCHEME_AGNOSTIC, SK_BACKEND_ZSTD, &behind, &whole, err) : SAIKAI_ENOSPC;
+        rc = share < LESS ? write_as(p, SK_SCHEME_AGNOSTIC, SK_BACKEND_ZSTD, &behind, &whole, err) : SAIKAI_ENOSPC;
     if (!builds) /* else it may have been given up for lack of memory */
         p->previous = previous;
     p->whole = 0;
@@ -281,19 +314,44 @@ static int try_gzip(struct sk_ska_plan *p, const struct place *to, int whole, st
     return rc;
 }
 
+/* Where much repeats from class to class of what is nearly all plain bytes, such as source code, one stream of all files is written at once: the classes, over
+ * which the strongest compressor takes as long, are not. *share: as that of classes_part_repeats where it was asked; *done: 1: it is written. */
+static int write_first(struct sk_ska_plan *p, const struct place *to, int twice, struct sk_archive_stats *st, double *share, int *done, struct saikai_error *err)
+{
+    static const double MUCH_LESS = 0.9;
+    int threads = p->threads, rc = 0;
+    if (twice && !p->previous && sk_ska_plan_strong(p)) {
+        p->threads = st->raw_bytes <= SK_SKA_MAX_BLOCK ? 1 : threads;
+        rc = classes_part_repeats(p, to, st, err, share);
+        p->threads = threads;
+    }
+    if (!rc)
+        rc = write_unless(p, SK_SCHEME_AUTO, p->opt.backend, *share >= 0 && *share < MUCH_LESS, to, st, err);
+    if (rc != PLAIN)
+        return rc;
+    p->threads = st->raw_bytes <= SK_SKA_MAX_BLOCK ? 1 : threads;
+    p->whole = *done = 1;
+    passed_over(p);
+    rc = write_as(p, SK_SCHEME_AGNOSTIC, SK_BACKEND_ZSTD, to, st, err);
+    p->whole = 0;
+    p->threads = threads;
+    return rc;
+}
+
 /* By samples of each variable; then whatever else leaves less. */
 static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
                       struct sk_archive_stats *st, struct saikai_error *err)
 {
-    int rc = write_as(p, SK_SCHEME_AUTO, p->opt.backend, to, st, err);
+    double share = -1;
+    int done = 0, rc = write_first(p, to, twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0, st, &share, &done, err);
     /* what the samples of `auto` said */
     uint64_t near = p->near_bytes, dense = p->dense_bytes;
     /* what is nearly all in the archive before is nowhere shorter */
     if (!rc && p->a.previous && st->stored_bytes < st->raw_bytes / 64)
         return 0;
     int whole = twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0;
-    if (!rc && whole)
-        rc = try_whole(p, to, st, err);
+    if (!rc && whole && !done)
+        rc = try_whole(p, to, st, share, err);
     p->near_bytes = near;
     p->dense_bytes = dense;
     return rc ? rc : try_gzip(p, to, whole && !sk_ska_plan_strong(p), st, err);
