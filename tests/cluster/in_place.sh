@@ -81,7 +81,7 @@ if [ $case_name = slurm ]; then
     where=(timeout --foreground -k 2 600 salloc -Q -k -N 3 -n 4 "$saikai" run -v --launcher openmpi)
 fi
 "${where[@]}" --spares $spares --recovery process=in-place --protocol $protocol --warm $warm \
-    --set run.finish_timeout=3s -n 4 -- "$exe" -p "$shared/pid" $arguments </dev/null >"$out" 2>"$err" &
+    --set run.finish_timeout=60s -n 4 -- "$exe" -p "$shared/pid" $arguments </dev/null >"$out" 2>"$err" &
 pid=$!
 wait_until "the ranks begin" are_there 0
 wait $held || fail "rank $first did not get to its first candidate"

@@ -45,7 +45,7 @@ printf 'n1 slots=2\nn2 slots=1\nn3 slots=1\nn4 slots=2\nn5 slots=1\nn6 slots=1\n
 : >"$err"
 where=(--hosts "$CLUSTER_DIR/hosts")
 [ $case_name != shared ] || where=()
-timeout --foreground -k 2 300 "$saikai" run -v "${where[@]}" $options --set run.finish_timeout=3s --set run.mpirun_args="-x LATE_UNTIL" \
+timeout --foreground -k 2 300 "$saikai" run -v "${where[@]}" $options --set run.finish_timeout=60s --set run.mpirun_args="-x LATE_UNTIL" \
     -n 4 -- "$program" -p "$shared/pid" $steps </dev/null >"$out" 2>"$err" &
 pid=$!
 wait_until() { # WHAT COMMAND…
