@@ -112,16 +112,22 @@ static int share_host(void)
 static int hang_bells(void)
 {
     struct sk_bell_place at = {0};
-    int me, all = 0;
+    int me, all = 1, n = sk_replica.processes;
     if (sk_replica.apart)
         return 0;
-    int rc = SK_CALL(Comm_rank, (MPI_COMM_WORLD, &me));
+    char found = 0, *each = malloc((size_t)n);
+    int rc = each ? SK_CALL(Comm_rank, (MPI_COMM_WORLD, &me)) : MPI_ERR_NO_MEM;
     if (!rc && !me)
-        sk_bell_make(sk_replica.processes, &at);
+        sk_bell_make(n, &at);
     rc = rc ? rc : SK_CALL(Bcast, (&at, (int)sizeof at, MPI_BYTE, 0, MPI_COMM_WORLD));
-    int found = rc || !at.nonce ? 0 : !me || sk_bell_find(sk_replica.processes, &at);
-    rc = rc ? rc : SK_CALL(Allreduce, (&found, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    sk_bell_hang(me, !rc && all);
+    if (!rc && at.nonce)
+        found = (char)(!me || sk_bell_find(n, &at));
+    rc = rc ? rc : SK_CALL(Allgather, (&found, 1, MPI_BYTE, each, 1, MPI_BYTE, MPI_COMM_WORLD)); /* MPI_MIN is not there in programs without MPI */
+    for (int p = 0; p < n && !rc; p++)
+        all &= each[p];
+    if (!rc)
+        sk_bell_hang(me, all);
+    free(each);
     return rc;
 }
 
