@@ -2,6 +2,7 @@
  * the next server; messages that are cut, too long or none; connections and questions without end. Each is refused and told, and nothing counts twice. */
 #include "backbone/rates/link.h"
 #include "backbone/rates/recorder_testing.h"
+#include "backbone/rates/said_testing.h"
 #include "backbone/rates/serve.h"
 
 #include "backbone/guests.h"
@@ -22,31 +23,12 @@
 #include <cmocka.h>
 #include <zmq.h>
 
-enum { SAID = 1 << 16 };
-static char dir[64], said[SAID];
-static pthread_mutex_t saying = PTHREAD_MUTEX_INITIALIZER;
+static char dir[64];
 static struct sk_rates_peer peer;
 static struct sk_rates_store store;
 static struct sk_rates_server *server;
 static pthread_t thread;
 static atomic_int stop;
-
-static void note(void *arg, int level, const char *line)
-{
-    (void)arg, (void)level;
-    pthread_mutex_lock(&saying);
-    size_t n = strlen(said);
-    snprintf(said + n, sizeof said - n, "%s\n", line);
-    pthread_mutex_unlock(&saying);
-}
-
-static int has_said(const char *what)
-{
-    pthread_mutex_lock(&saying);
-    int has = strstr(said, what) != NULL;
-    pthread_mutex_unlock(&saying);
-    return has;
-}
 
 /* However long it takes. */
 static void says(const char *what)

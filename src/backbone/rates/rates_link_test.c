@@ -1,4 +1,5 @@
 /* A server and who asks it, in threads of one process: right and wrong keys, a server that is gone, and what is sent later. */
+#include "backbone/rates/said_testing.h"
 #include "backbone/rates/spool.h"
 
 #include "base/clock.h"
@@ -19,30 +20,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char dir[64], said[2000];
-static pthread_mutex_t saying = PTHREAD_MUTEX_INITIALIZER;
+static char dir[64];
 static struct sk_rates_peer peer, stranger;
 static struct sk_rates_server *server;
 static pthread_t thread;
 static atomic_int stop, added;
-
-/* One at a time, as sk_log_fn promises. */
-static void note(void *arg, int level, const char *line)
-{
-    (void)arg, (void)level;
-    pthread_mutex_lock(&saying);
-    size_t n = strlen(said);
-    snprintf(said + n, sizeof said - n, "%s\n", line);
-    pthread_mutex_unlock(&saying);
-}
-
-static int has_said(const char *what)
-{
-    pthread_mutex_lock(&saying);
-    int has = strstr(said, what) != NULL;
-    pthread_mutex_unlock(&saying);
-    return has;
-}
 
 static void answer(void *arg, const struct sk_rates_message *q, struct sk_rates_message *a)
 {

@@ -21,15 +21,20 @@ static void all_say(struct crew *w, enum sk_world_state state, enum sk_world_rea
 }
 
 /* A job that has a generation, and whose ranks can be left. */
-static struct crew *begin(void)
+static struct crew *begin_with(const char *recovery, double repair_s)
 {
     struct sk_supervisor_config c = crew_config();
-    c.repair_s = LIMIT;
-    assert_int_equal(sk_recovery_parse("process=in-place", &c.assess.plan, NULL), 0);
+    c.repair_s = repair_s;
+    assert_int_equal(sk_recovery_parse(recovery, &c.assess.plan, NULL), 0);
     struct crew *w = crew_begin_with_library(&c);
     all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
     crew_run(w, 0.5);
     return w;
+}
+
+static struct crew *begin(void)
+{
+    return begin_with("process=in-place", LIMIT);
 }
 
 /* The keeper of the new process says hello, and all are back. */
@@ -242,12 +247,7 @@ static void a_repair_that_never_ends(void **state)
 static void a_repair_may_take_longer_than_a_start(void **state)
 {
     enum { LONG = 100 };
-    struct sk_supervisor_config c = crew_config();
-    c.repair_s = LONG;
-    assert_int_equal(sk_recovery_parse("physical, process=in-place", &c.assess.plan, NULL), 0);
-    struct crew *w = crew_begin_with_library(&c);
-    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
-    crew_run(w, 0.5);
+    struct crew *w = begin_with("physical, process=in-place", LONG);
     crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
     crew_run(w, LONG - 1);
     assert_int_equal(w->starts, 1);
