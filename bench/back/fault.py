@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What one fault costs: conjugate gradients (examples/cg.c) under `saikai run`, one rank killed at a random moment of the middle third, under each
-recovery model; beside it the same run without a kill, in turns. For each model: the median over the turns of the time that passes and of the
-processor time of all processes that the fault adds, and how many processes it was that were started anew. part=P: a generation is made every P of
-the run's steps in place of each `every`, and the rank killed late in the second of these intervals, so that what is computed again is what a fault costs.
+recovery model, all models in each turn, in an order that is shuffled; each beside the same run without a kill. For each model: the median over the turns
+of the time that passes and of the processor time of all processes that the fault adds, in seconds and in percent of the run beside it, and how many
+processes it was that were started anew. part=P: a generation is made every P of the run's steps in place of each `every`, and the rank killed late in the
+second of these intervals, so that what is computed again is what a fault costs.
 usage: fault.py BUILD_DIR [ranks=4] [turns=7] [size=96] [seconds=6] [every=20] [part=P] [models=NAME;NAME…] [json=FILE]"""
 import json
 import os
@@ -62,27 +63,33 @@ def run(options, steps, kill_after=None):
             "anew": sum(before[r] != after.get(r) for r in before)}
 
 
-results = []
+chosen, runs = told.get("models", ";".join(MODELS)).split(";"), {}
 try:
     steps = max(40, int(100 * seconds / run([], 100)["wall"]))
     if part:
         every = str(int(part * steps))
-    for model in told.get("models", ";".join(MODELS)).split(";"):
-        options, calm, struck = MODELS[model], [], []
-        for _ in range(turns):
-            calm.append(run(options, steps))
+    for turn in range(turns):  # one after the other in each turn: a machine that is slower for minutes is so for all of them
+        for model in random.sample(chosen, len(chosen)):
+            calm = run(MODELS[model], steps)
             moment = random.uniform(1.7, 1.9) * part if part else random.uniform(1, 2) / 3
-            struck.append(run(options, steps, moment * (calm[-1]["wall"] - calm[-1]["lead"])))  # behind the second generation nothing would be computed again
-        r = {"model": model, "ranks": ranks, "steps": steps, "turns": turns, "calm_seconds": round(median([c["wall"] for c in calm]), 3),
-             "answers": {w: [s["what"] for s in struck].count(w) for w in sorted({s["what"] for s in struck})},
-             "anew": median([s["anew"] for s in struck])}
-        for what in ("wall", "cpu"):
-            r["lost_%s_seconds" % what] = round(median([s[what] - c[what] for s, c in zip(struck, calm)]), 3)
-        results.append(r)
-        print("%-24s %2d ranks: a fault costs %6.2f s, and %6.2f s of processors; %d processes anew; calm %.2f s; answers %s"
-              % (model, ranks, r["lost_wall_seconds"], r["lost_cpu_seconds"], r["anew"], r["calm_seconds"], r["answers"]), flush=True)
+            runs.setdefault(model, []).append((calm, run(MODELS[model], steps, moment * (calm["wall"] - calm["lead"]))))  # behind the second generation nothing would be computed again
+            if sys.stderr.isatty():
+                print("turn %d of %d: %s" % (turn + 1, turns, model), file=sys.stderr)
 finally:
     shutil.rmtree(work)
+
+results = []
+for model in chosen:
+    pairs = runs[model]
+    r = {"model": model, "ranks": ranks, "steps": steps, "turns": turns, "calm_seconds": round(median([c["wall"] for c, _ in pairs]), 3),
+         "answers": {w: [s["what"] for _, s in pairs].count(w) for w in sorted({s["what"] for _, s in pairs})},
+         "anew": median([s["anew"] for _, s in pairs])}
+    for what in ("wall", "cpu"):
+        r["lost_%s_seconds" % what] = round(median([s[what] - c[what] for c, s in pairs]), 3)
+        r["lost_%s_percent" % what] = round(median([100 * (s[what] / c[what] - 1) for c, s in pairs]), 2)
+    results.append(r)
+    print("%-24s %2d ranks: a fault costs %6.2f s (%.1f %%), and %6.2f s of processors (%.1f %%); %d processes anew; calm %.2f s; answers %s"
+          % (model, ranks, r["lost_wall_seconds"], r["lost_wall_percent"], r["lost_cpu_seconds"], r["lost_cpu_percent"], r["anew"], r["calm_seconds"], r["answers"]))
 if "json" in told:
     with open(told["json"], "w") as f:
         json.dump({"bench": "back-fault", "part": part, "results": results}, f, indent=1)
