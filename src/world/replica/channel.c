@@ -82,7 +82,7 @@ static void let_go(struct sk_channels *c, struct sk_copied *m)
 size_t sk_channel_sweep(struct sk_channels *c, struct sk_channel *of, const struct sk_copied *held, int (*over)(struct sk_copied *m))
 {
     size_t freed = 0;
-    for (struct sk_copied *m; (m = of ? of->first : c->first) && m != held && !m->waited && !m->backup && over(m);) {
+    for (struct sk_copied *m; (m = of ? of->first : c->first) && m != held && !m->waited && !m->late && !m->backup && over(m);) {
         freed += m->bytes;
         let_go(c, m);
     }
@@ -95,6 +95,25 @@ size_t sk_channel_sweep_all(struct sk_channels *c, const struct sk_copied *held,
     for (size_t i = 0; i < c->n; i++)
         freed += sk_channel_sweep(c, c->at[i], held, over);
     return freed;
+}
+
+int sk_channel_is_late(struct sk_channels *c, struct sk_copied *m)
+{
+    if (c->n_late == SK_LATE_MOST || m->bytes > SK_LATE_BYTES - c->late_bytes)
+        return 0;
+    m->late = 1;
+    c->late_bytes += m->bytes;
+    c->late[c->n_late++] = m;
+    return 1;
+}
+
+void sk_channel_arrived(struct sk_channels *c)
+{
+    c->late[0]->late = 0;
+    c->late_bytes -= c->late[0]->bytes;
+    c->n_late--;
+    for (size_t i = 0; i < c->n_late; i++)
+        c->late[i] = c->late[i + 1];
 }
 
 void sk_channels_free(struct sk_channels *c)

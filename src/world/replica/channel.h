@@ -33,15 +33,22 @@ struct sk_copied {
     int backup;          /* the receiver's other copy may ask for it */
     int synchronous;     /* it is under way until it is being received; and */
     int waited;          /* a request of the program's stands for it */
+    int late;            /* it is among those that the program went on without (sk_channels) */
     int lent;            /* MPI may still read it for one that is dead: it is never freed */
     _Alignas(16) char data[];
 };
+
+/* So many messages to a rank, and so many bytes, may be on their way that the program has not waited for: more is waited for, else the memory of all that a fast
+ * sender has sent would be needed. */
+enum { SK_LATE_MOST = 8, SK_LATE_BYTES = 1 << 20 };
 
 /* Of one rank; begins as all 0. */
 struct sk_channels {
     struct sk_channel **at;
     size_t n, last;
     struct sk_copied *first, *newest; /* in the order in which they were sent */
+    struct sk_copied *late[SK_LATE_MOST];
+    size_t n_late, late_bytes;
 };
 
 /* Made if need be; valid as long as the struct. NULL: no memory. */
@@ -59,6 +66,10 @@ void sk_channel_ack(struct sk_channel *of, uint64_t n);
 size_t sk_channel_sweep(struct sk_channels *c, struct sk_channel *of, const struct sk_copied *held, int (*over)(struct sk_copied *m));
 /* The same of each channel. */
 size_t sk_channel_sweep_all(struct sk_channels *c, const struct sk_copied *held, int (*over)(struct sk_copied *m));
+/* 1: the program may go on without this one, which stays until sk_channel_arrived says so; 0: there are too many of them. */
+int sk_channel_is_late(struct sk_channels *c, struct sk_copied *m);
+/* The oldest of them, late[0], has arrived. */
+void sk_channel_arrived(struct sk_channels *c);
 void sk_channels_free(struct sk_channels *c);
 
 #endif

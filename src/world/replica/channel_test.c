@@ -114,6 +114,43 @@ static void what_is_kept_behind_the_oldest_costs_nothing(void **state)
     sk_channels_free(&c);
 }
 
+/* What the program went on without stays until it has arrived, and there are not many of these. */
+static void few_may_be_late(void **state)
+{
+    struct sk_channels c = {0};
+    struct sk_copied *first = send(&c, 1, 0);
+    assert_int_equal(sk_channel_is_late(&c, first), 1);
+    for (int i = 1; i < SK_LATE_MOST; i++)
+        assert_int_equal(sk_channel_is_late(&c, send(&c, i, 0)), 1);
+    struct sk_copied *more = send(&c, 1, 0);
+    assert_int_equal(sk_channel_is_late(&c, more), 0);
+    assert_int_equal(sk_channel_sweep_all(&c, NULL, over), 0);
+    assert_ptr_equal(c.late[0], first);
+    sk_channel_arrived(&c);
+    assert_int_equal(sk_channel_sweep(&c, NULL, NULL, over), 8);
+    assert_int_equal(sk_channel_is_late(&c, more), 1);
+    for (int i = 0; i < SK_LATE_MOST; i++)
+        sk_channel_arrived(&c);
+    assert_int_equal(c.n_late, 0);
+    assert_int_equal(sk_channel_sweep_all(&c, NULL, over), 8 * SK_LATE_MOST);
+    assert_null(c.first);
+    sk_channels_free(&c);
+}
+
+static void few_bytes_may_be_late(void **state)
+{
+    struct sk_channels c = {0};
+    struct sk_channel *one = sk_channel_find(&c, 0, 1);
+    struct sk_copied *most = sk_channel_add(&c, one, SK_LATE_BYTES), *little = sk_channel_add(&c, one, 1), *too_much = sk_channel_add(&c, one, SK_LATE_BYTES + 1);
+    assert_int_equal(sk_channel_is_late(&c, too_much), 0);
+    assert_int_equal(sk_channel_is_late(&c, most), 1);
+    assert_int_equal(sk_channel_is_late(&c, little), 0);
+    sk_channel_arrived(&c);
+    assert_int_equal(sk_channel_is_late(&c, little), 1);
+    assert_int_equal(sk_channel_is_late(&c, too_much), 0);
+    sk_channels_free(&c);
+}
+
 static void after_a_cut_what_was_had_is_not_sent(void **state)
 {
     struct sk_channels c = {0};
@@ -135,6 +172,8 @@ int main(void)
         cmocka_unit_test(tags_are_apart_and_the_order_is_one),
         cmocka_unit_test(what_is_under_way_or_held_stays),
         cmocka_unit_test(what_is_kept_behind_the_oldest_costs_nothing),
+        cmocka_unit_test(few_may_be_late),
+        cmocka_unit_test(few_bytes_may_be_late),
         cmocka_unit_test(after_a_cut_what_was_had_is_not_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

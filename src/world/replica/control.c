@@ -8,6 +8,7 @@
 #include "world/replica/message.h"
 #include "world/replica/takeover.h"
 #include "world/rest/bell.h"
+#include "world/rest/core.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ static struct told {
 static void forget_sent(void)
 {
     int done = 0;
+    sk_core_keep();
     for (struct told **p = &under_way, *t; (t = *p);) {
         if (!SK_CALL(Test, (&t->request, &done, MPI_STATUS_IGNORE)) && done) {
             *p = t->next;
@@ -34,6 +36,7 @@ static void forget_sent(void)
             p = &t->next;
         }
     }
+    sk_core_let_go();
 }
 
 void sk_control_tell(int process, const uint64_t *word, int n)
@@ -48,7 +51,7 @@ void sk_control_tell(int process, const uint64_t *word, int n)
     t->process = process;
     t->next = under_way;
     under_way = t;
-    sk_bell_ring(process);
+    sk_bell_ring(process, word[0] == SK_CONTROL_ACK ? SK_BELL_TAKEN : SK_BELL_SENT);
 }
 
 /* Longest wait for that. */

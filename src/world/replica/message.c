@@ -6,6 +6,7 @@
 #include "world/replica/decide.h"
 #include "world/replica/look.h"
 #include "world/rest/bell.h"
+#include "world/rest/core.h"
 
 #include "world/log/log.h"
 
@@ -67,14 +68,16 @@ void sk_replica_send_kept(struct sk_copied *m, int copy, int rank)
     MPI_Comm c;
     MPI_Request r = MPI_REQUEST_NULL;
     int done = 0, to = sk_replica_reach(copy, rank, m->channel->context, &c);
+    sk_core_keep(); /* there is more to do */
     int rc = m->synchronous ? SK_CALL(Issend, (m->data, (int)m->bytes, MPI_PACKED, to, m->channel->tag, c, &r))
                             : SK_CALL(Isend, (m->data, (int)m->bytes, MPI_PACKED, to, m->channel->tag, c, &r));
     if (!rc)
         rc = SK_CALL(Test, (&r, &done, MPI_STATUS_IGNORE));
+    sk_core_let_go();
     if (rc)
         sk_world_fail(SK_WORLD_FAILED, "MPI cannot send a message: the job is started again");
     m->request[copy] = done ? 0 : SK_KEY(r);
-    sk_bell_ring(sk_replica_process(copy, rank));
+    sk_bell_ring(sk_replica_process(copy, rank), SK_BELL_SENT);
 }
 
 static int is_sent_to(struct sk_copied *m, int copy)
@@ -83,7 +86,10 @@ static int is_sent_to(struct sk_copied *m, int copy)
     int done = 0;
     if (!m->request[copy])
         return 1;
-    if (!SK_CALL(Test, (&r, &done, MPI_STATUS_IGNORE)) && !done)
+    sk_core_keep(); /* a wait gives it away where it sees that there is nothing (look.c) */
+    int rc = SK_CALL(Test, (&r, &done, MPI_STATUS_IGNORE));
+    sk_core_let_go();
+    if (!rc && !done)
         return 0;
     m->request[copy] = 0;
     sk_replica_found();
@@ -96,19 +102,38 @@ int sk_replica_is_over(struct sk_copied *m)
     return first && second;
 }
 
+/* The counterpart has it, or, where that is dead, the other one: what is sent can be more than what is received by no more than MPI
+ * allows, and SK_LATE_BYTES. */
+static int has_arrived(struct sk_copied *m, int dest)
+{
+    return is_sent_to(m, sk_replica.dead[sk_replica_process(sk_replica.copy, dest)] ? !sk_replica.copy : sk_replica.copy);
+}
+
+/* Of those that the program went on without. */
+static void arrivals(int dest)
+{
+    struct sk_channels *c = &sk_replica.peer[dest].channels;
+    while (c->n_late && has_arrived(c->late[0], dest))
+        sk_channel_arrived(c);
+}
+
 /* Too much is kept because a twin is far behind: it has some time to get on. */
 static void wait_for_memory(void)
 {
     struct timespec begun, now;
     clock_gettime(CLOCK_MONOTONIC, &begun);
+    sk_replica.awaits++;
     while (sk_replica.bytes > sk_replica.limit && !sk_world.cannot) {
         sk_replica_wait();
-        for (int r = 0; r < sk_replica.n; r++)
+        for (int r = 0; r < sk_replica.n; r++) {
+            arrivals(r);
             sk_replica.bytes -= sk_channel_sweep_all(&sk_replica.peer[r].channels, sk_replica.held, sk_replica_is_over);
+        }
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (now.tv_sec - begun.tv_sec > MEMORY_WAIT_S)
             sk_replica_refuse("messages that the other copies have not received yet need more memory than run.log_memory");
     }
+    sk_replica.awaits--;
 }
 
 static struct sk_copied *copy_of(const void *buf, int count, MPI_Datatype type, struct sk_channels *to, struct sk_channel *c)
@@ -142,6 +167,7 @@ static struct sk_copied *post(int synchronous, const void *buf, int count, MPI_D
     if (sk_replica.bytes > sk_replica.limit)
         wait_for_memory();
     struct sk_channel *c = channel(dest, context, tag);
+    arrivals(dest);
     sk_replica.bytes -= sk_channel_sweep(&p->channels, NULL, sk_replica.held, sk_replica_is_over);
     sk_replica.bytes -= sk_channel_sweep(&p->channels, c, sk_replica.held, sk_replica_is_over);
     struct sk_copied *m = copy_of(buf, count, type, &p->channels, c);
@@ -159,19 +185,19 @@ static struct sk_copied *post(int synchronous, const void *buf, int count, MPI_D
     return m;
 }
 
-/* The counterpart has it, or, where that is dead, the other one: what is sent can be more than what is received by no more than MPI
- * allows. */
-static int has_arrived(struct sk_copied *m, int dest)
-{
-    return is_sent_to(m, sk_replica.dead[sk_replica_process(sk_replica.copy, dest)] ? !sk_replica.copy : sk_replica.copy);
-}
-
+/* The program goes on as soon as the receiver has it, by has_arrived, or will get it without this process: it was copied. */
 static void wait_sent(struct sk_copied *m, int dest)
 {
     const struct sk_copied *held = sk_replica.held;
     sk_replica.held = m;
-    while (!has_arrived(m, dest))
+    sk_replica.awaits++;
+    while (!has_arrived(m, dest)) {
+        arrivals(dest);
+        if (sk_replica.moves && !m->synchronous && sk_channel_is_late(&sk_replica.peer[dest].channels, m))
+            break;
         sk_replica_wait();
+    }
+    sk_replica.awaits--;
     sk_replica.held = held;
 }
 
@@ -239,6 +265,7 @@ static int isend_synchronous(struct sk_copied *m, int dest, MPI_Request *out)
         return rc;
     }
     m->waited = 1;
+    sk_replica.awaits++;
     sending = s;
     *out = s->handle;
     sk_made_request(*out, MPI_COMM_WORLD, SK_OBJECT_COPIED);
@@ -254,6 +281,7 @@ void sk_replica_end_sends(void)
         }
         *p = s->next;
         s->message->waited = 0;
+        sk_replica.awaits--;
         SK_CALL(Grequest_complete, (s->handle)); /* may free it */
     }
 }
@@ -349,7 +377,7 @@ void sk_replica_end_receive(struct sk_replica_open *o, int rc)
     o->status.MPI_SOURCE = o->source;
     acknowledge(o);
     if (o->channel)
-        sk_bell_ring(sk_replica_process(sk_replica_feeder(o->source), o->source)); /* its send may have ended with it */
+        sk_bell_ring(sk_replica_process(sk_replica_feeder(o->source), o->source), SK_BELL_TAKEN); /* its send may have ended with it */
     if (o->members)
         sk_logging_translate(o->members, &o->status);
     if (o->own_type)

@@ -10,15 +10,20 @@
 #include "world/replica/message.h"
 #include "world/rest/bell.h"
 
+#include "base/clock.h"
 #include "base/config/ranklist.h"
 #include "world/comms/made.h"
 #include "world/log/collective.h"
 #include "world/log/log.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+enum { MOVES_MOST = 1 << 22 }; /* bytes */
 
 struct sk_replica sk_replica = {.output = -1, .iteration = -1};
 
@@ -108,6 +113,49 @@ static int share_host(void)
     return rc || sk_replica.dead[twin] ? rc : SK_CALL(Send, (sk_world.host, bytes, MPI_BYTE, twin, TAG, sk_replica.control));
 }
 
+/* Whether this process, while it computes, has messages brought to one that waits for them: where memory is read from outside that one alone does it, else parts are
+ * sent on from here. As MPI does it is seen: nothing is called here until the other one rings. Of several sizes, as there are several ways. 1: it has them all. */
+static int brings(int peer, int first, char *data)
+{
+    enum { TAG = 2, SIZES = 3 };
+    static const int bytes[SIZES] = {1 << 14, 1 << 18, MOVES_MOST};
+    static const double longest_s = 0.05;
+    MPI_Request r[SIZES];
+    int here = 0;
+    if (SK_CALL(Sendrecv, (data, 0, MPI_BYTE, peer, TAG, data, 0, MPI_BYTE, peer, TAG, sk_replica.control, MPI_STATUS_IGNORE))) /* both are there */
+        return 0;
+    for (int i = 0; i < SIZES && !first; i++)
+        SK_CALL(Recv, (data, bytes[i], MPI_BYTE, peer, TAG, sk_replica.control, MPI_STATUS_IGNORE));
+    if (!first) {
+        sk_bell_ring(peer, SK_BELL_TAKEN);
+        return 0;
+    }
+    uint32_t rung = sk_bell_rung();
+    for (int i = 0; i < SIZES; i++)
+        SK_CALL(Isend, (data, bytes[i], MPI_BYTE, peer, TAG, sk_replica.control, &r[i]));
+    for (double begun = sk_now(); !(here = sk_bell_rung() != rung) && sk_now() - begun < longest_s;)
+        sk_bell_sleep(rung, UINT_MAX, SK_BELL_TAKEN | SK_BELL_ALL);
+    for (int i = 0; i < SIZES; i++)
+        SK_CALL(Wait, (&r[i], MPI_STATUS_IGNORE));
+    return here;
+}
+
+/* Of one pair of processes it is enough: all are on one host. On a busy machine the others may be late. Its memory is not the program's malloc's, which would have the next large pieces elsewhere. */
+static int know_moves(int me)
+{
+    int n = sk_replica.processes, peer = me ^ 1;
+    char *data = mmap(NULL, MOVES_MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *each = malloc((size_t)n), here;
+    if (data == MAP_FAILED || !each)
+        sk_world_fail(SK_WORLD_FAILED, "no memory to begin");
+    here = (char)(peer < n && brings(peer, me < peer, data));
+    int rc = SK_CALL(Allgather, (&here, 1, MPI_BYTE, each, 1, MPI_BYTE, MPI_COMM_WORLD));
+    for (int p = 0; p < n && !rc; p++)
+        sk_replica.moves |= each[p];
+    munmap(data, MOVES_MOST);
+    free(each);
+    return rc;
+}
+
 /* All have the same bells, or nobody has: on several hosts, or where a process cannot open what another one has open. */
 static int hang_bells(void)
 {
@@ -128,7 +176,7 @@ static int hang_bells(void)
     if (!rc)
         sk_bell_hang(me, all);
     free(each);
-    return rc;
+    return rc || !all ? rc : know_moves(me);
 }
 
 void sk_replica_begin(const char *told)

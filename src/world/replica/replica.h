@@ -78,6 +78,8 @@ struct sk_replica {
     uint32_t heard;                  /* the newest order that tells of the dead */
     uint32_t looks, finds;           /* for messages; and what they brought. The keeper looks at them */
     int losses;
+    int moves;                       /* a receiver gets what was sent without its sender, which may compute meanwhile */
+    int awaits;                      /* waits for what others take, which may be over by that alone */
     int compares;                    /* messages of twins are compared (compare.h) */
     int64_t iteration;               /* of the newest candidate, -1: there was none */
     struct sk_replica_peer *peer;    /* by rank */

@@ -1,5 +1,6 @@
 /* A word for each process in memory that all share, by way of /proc, and on which it sleeps (futex). Whoever rings changes the word before it looks whether somebody
- * sleeps, and whoever sleeps says so before the system compares the word: so no ring is lost. */
+ * sleeps, and whoever sleeps says so before the system compares the word: so no ring is lost. Of many who ring the first alone wakes: who is woken may have to wait for a
+ * core, and sleeps no more. */
 #include "world/rest/bell.h"
 
 #include <fcntl.h>
@@ -12,13 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Looks before the first sleep, as the message may be on its way; and how long a sleep without a ring is: at first, and when many were in vain. */
+/* Looks before the first sleep, as the message may be on its way; and how long a sleep without a ring is: at first, and when many were in vain, or all rings: each
+ * that ends by itself interrupts one that computes. */
 enum { LOOKS = 3, FIRST_NS = 50000, LONGEST_NS = 800000 };
 enum { LINE = 64 }; /* of a cache */
 
 struct bell {
     _Alignas(LINE) _Atomic uint32_t rung;
-    _Atomic uint32_t sleeps;
+    _Atomic uint32_t sleeps; /* for what */
 };
 
 struct bells {
@@ -85,27 +87,28 @@ uint32_t sk_bell_rung(void)
     return bells ? atomic_load(&bells->of[self].rung) : 0;
 }
 
-void sk_bell_ring(int process)
+void sk_bell_ring(int process, unsigned what)
 {
     if (!bells)
         return;
     struct bell *b = &bells->of[process];
     atomic_fetch_add(&b->rung, 1);
-    if (atomic_load(&b->sleeps))
+    uint32_t sleeps = atomic_load(&b->sleeps);
+    if (sleeps & what && atomic_compare_exchange_strong(&b->sleeps, &sleeps, 0))
         syscall(SYS_futex, &b->rung, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-int sk_bell_sleep(uint32_t rung, unsigned vain)
+int sk_bell_sleep(uint32_t rung, unsigned vain, unsigned what)
 {
     if (!bells)
         return 0;
     if (vain < LOOKS)
         return 1;
-    long ns = FIRST_NS;
+    long ns = what & SK_BELL_ALL ? LONGEST_NS : FIRST_NS;
     for (unsigned i = LOOKS; i < vain && ns < LONGEST_NS; i++)
         ns *= 2;
     struct bell *b = &bells->of[self];
-    atomic_store(&b->sleeps, 1);
+    atomic_store(&b->sleeps, what);
     syscall(SYS_futex, &b->rung, FUTEX_WAIT, rung, &(struct timespec){.tv_nsec = ns}, NULL, 0);
     atomic_store(&b->sleeps, 0);
     return 1;

@@ -17,12 +17,18 @@ void sk_bell_make(int processes, struct sk_bell_place *at);
 int sk_bell_find(int processes, const struct sk_bell_place *at);
 /* All have come so far. me: which of the processes this one is; all: each has found it, else nobody uses it. */
 void sk_bell_hang(int me, int all);
+/* What a ring is for, and what a process sleeps for. What it does not sleep for wakes nobody: two switches of a core, for a look in vain. */
+enum {
+    SK_BELL_SENT = 1,  /* there is something for it */
+    SK_BELL_TAKEN = 2, /* what it has sent is received, or need be kept no more */
+    SK_BELL_ALL = 4    /* slept for: all that ends this wait rings */
+};
 /* How often this process has been rung so far. */
 uint32_t sk_bell_rung(void);
-/* Something that this process may wait for has happened. */
-void sk_bell_ring(int process);
-/* This process has looked for what it waits for since it had been rung so often, in vain: it sleeps until it is rung again, or for a moment, since not all rings: what
- * MPI does by itself and the keeper do not. vain: how many looks were before in a row. 0: nobody would ring. */
-int sk_bell_sleep(uint32_t rung, unsigned vain);
+/* Something that this process may wait for has happened: one of the above. */
+void sk_bell_ring(int process, unsigned what);
+/* This process has looked for what it waits for since it had been rung so often, in vain: it sleeps until it is rung for this again, or for a moment, since not all
+ * rings: the keeper does not, nor, without SK_BELL_ALL, what MPI does by itself. vain: how many looks were before in a row. 0: nobody would ring. */
+int sk_bell_sleep(uint32_t rung, unsigned vain, unsigned what);
 
 #endif
