@@ -2,6 +2,8 @@
 #include "cli/cli.h"
 #include "cli/kinds.h"
 
+#include "base/file/standard.h"
+
 #include <saikai/version.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,6 +99,7 @@ static void load_components(void)
 
 int main(int argc, char **argv)
 {
+    sk_standard_hold();
     struct cli cli = {.config = sk_config_new()};
     if (!cli.config) {
         fputs("saikai: out of memory\n", stderr);

@@ -1,6 +1,7 @@
 /* saikaid: the processes that Saikai runs beside the application, one subcommand each. */
 #include "backbone/keeper_page.h"
 #include "backbone/message.h"
+#include "base/file/standard.h"
 #include "base/log.h"
 #include "daemon/keeper.h"
 #include "daemon/node.h"
@@ -116,6 +117,7 @@ static int run_node(void)
 
 int main(int argc, char **argv)
 {
+    sk_standard_hold();
     sk_log_set(sk_log_stderr, NULL, SK_LOG_WARN);
     if (argc == 2 && !strcmp(argv[1], "--version")) {
         puts("saikaid " SAIKAI_VERSION);
