@@ -35,8 +35,8 @@ int sk_rejoin_able(void)
     if (!h || sk_api_inside || !sk_is_only_handle(h) || !h->of_world || h->chose)
         return 0;
     const struct sk_session *s = h->session;
-    return s->resume.called && !s->ending.stop_agreed && !s->ending.halted && !s->capture.in_files && !s->resume.gate.name &&
-           !*s->resume.restored_files;
+    return s->resume.called && !s->ending.stop_agreed && !s->ending.halted && !s->capture.in_files && !s->capture.inexact &&
+           !s->resume.gate.name && !*s->resume.restored_files;
 }
 
 int sk_rejoin(void)

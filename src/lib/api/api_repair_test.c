@@ -22,12 +22,17 @@ static struct {
     uint64_t position;
     int settled;
     int goes_on; /* whether the rank is in a repair */
-    int replicates;
+    int replicates, logged;
 } layer;
 
 int saikai_world_replicates(void)
 {
     return layer.replicates;
+}
+
+int saikai_world_is_logged(void)
+{
+    return layer.logged;
 }
 
 int saikai_world_goes_on(void)
@@ -159,7 +164,13 @@ static int is_able_only_in_the_plain_case(void)
     CHECK(!saikai_close(other) && sk_rejoin_able());
     CHECK(saikai_checkpoint_begin(1) == 0 && saikai_checkpoint_begin(2) == 0 && sk_rejoin_able());
     CHECK(saikai_checkpoint_begin(3) == 1 && !sk_rejoin_able()); /* its files are half written */
-    CHECK(!saikai_checkpoint_end(1) && sk_rejoin_able() && !saikai_finalize());
+    CHECK(!saikai_checkpoint_end(1) && sk_rejoin_able());
+    layer.logged = 1;
+    CHECK(!saikai_bound("x", SAIKAI_ABS, 0.5) && sk_rejoin_able()); /* what was saved so far is exact */
+    CHECK(saikai_checkpoint_now(4) == 1 && !sk_rejoin_able());
+    CHECK(strstr(api_testing_log, "'x' is saved within abs:0.5: after a fault all ranks go back"));
+    CHECK(!saikai_bound("x", SAIKAI_EXACT, 0) && saikai_checkpoint_now(5) == 1 && !sk_rejoin_able() && !saikai_finalize()); /* the newest that is complete may be either */
+    layer.logged = 0;
     CHECK(!saikai_init(MPI_COMM_SELF, api_testing_settings("")) && !saikai_restart(NULL) && !sk_rejoin_able());
     return saikai_finalize();
 }

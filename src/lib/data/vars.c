@@ -4,6 +4,7 @@
 
 #include "base/host/memory.h"
 #include "base/types.h"
+#include "codec/quality/bound.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -375,4 +376,17 @@ int sk_var_restore(struct sk_var *v, struct sk_container *c, struct saikai_error
     }
     v->restored = !rc;
     return rc;
+}
+
+int sk_vars_inexact(const struct sk_vars *l, const struct sk_skc_index *index, char first[SK_INEXACT_TEXT])
+{
+    char bound[48];
+    int n = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct sk_skc_var *s = sk_skc_find(index, l->v[i].name);
+        if (s && s->bound_kind && !n++)
+            snprintf(first, SK_INEXACT_TEXT, "'%.60s' within %s", s->name,
+                     sk_bound_format(bound, sizeof bound, &(struct sk_bound){s->bound_kind, s->bound}));
+    }
+    return n;
 }

@@ -89,5 +89,8 @@ void sk_vars_release(struct sk_vars *l);
 int sk_var_same_tile(const struct sk_var *v, const struct sk_skc_var *s);
 /* Restore a variable from a container: type and dimensions must agree (SAIKAI_ECHANGED), arrays are reallocated. */
 int sk_var_restore(struct sk_var *v, struct sk_container *c, struct saikai_error *err);
+/* How many of them come back from such a file within a bound, and not bit for bit; the first one of these with its bound, as in "'u' within rel:0.001". */
+enum { SK_INEXACT_TEXT = 130 };
+int sk_vars_inexact(const struct sk_vars *l, const struct sk_skc_index *index, char first[SK_INEXACT_TEXT]);
 
 #endif

@@ -487,6 +487,26 @@ static void tiles_are_compared(void **state)
     assert_true(sk_var_same_tile(&v, &x));
 }
 
+/* Also where a file has more, or less, than the program. */
+static void what_came_back_within_a_bound_is_counted(void **state)
+{
+    (void)state;
+    char first[SK_INEXACT_TEXT] = "";
+    struct sk_var v[4];
+    struct sk_vars l = {.v = v, .count = 4};
+    struct sk_skc_var saved[4] = {{.name = "gone", .bound_kind = SK_BOUND_ABS, .bound = 1}, {.name = "u"}, {.name = "w", .bound_kind = SK_BOUND_REL, .bound = 1e-3},
+                                  {.name = "x", .bound_kind = SK_BOUND_ABS, .bound = 2}};
+    struct sk_skc_index index = {.var_count = 4, .vars = saved};
+    const char *const names[] = {"u", "new", "w", "x"};
+    memset(v, 0, sizeof v);
+    for (int i = 0; i < 4; i++)
+        strcpy(v[i].name, names[i]);
+    assert_int_equal(sk_vars_inexact(&l, &index, first), 2);
+    assert_string_equal(first, "'w' within rel:0.001");
+    saved[2].bound_kind = saved[3].bound_kind = 0;
+    assert_int_equal(sk_vars_inexact(&l, &index, first), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -501,6 +521,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(saved_bytes_come_back, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(another_program_is_told, make_dir, remove_dir),
         cmocka_unit_test(tiles_are_compared),
+        cmocka_unit_test(what_came_back_within_a_bound_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

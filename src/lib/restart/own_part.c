@@ -95,6 +95,7 @@ static int read_container(struct sk_session *s, struct sk_container *c, struct s
         rc = sk_var_restore(&s->vars.v[i], c, err);
     if (!rc)
         rc = unpack_files(s, c, err);
+    s->resume.inexact = sk_vars_inexact(&s->vars, c->index, s->resume.inexact_first);
     s->resume.restored_bytes = 0;
     for (uint32_t i = 0; !rc && i < c->index->var_count; i++)
         s->resume.restored_bytes += c->index->vars[i].raw_bytes;

@@ -255,6 +255,8 @@ static int check_global(const struct reading *r, const struct sk_var *v,
 static int survey_one(struct reading *r, int rank, struct sk_container *c, struct saikai_error *err)
 {
     int at = rank / r->s->g->size, rc = 0;
+    if (!rank)
+        r->s->resume.inexact = sk_vars_inexact(&r->s->vars, c->index, r->s->resume.inexact_first);
     int64_t run = (int64_t)(c->header.run_id >> 1);
     r->run[0] = run < r->run[0] ? run : r->run[0];
     r->run[1] = -run < r->run[1] ? -run : r->run[1];

@@ -6,6 +6,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/file/patient_io.h"
+#include "codec/quality/bound.h"
 #include "lib/engine/direct/direct.h"
 #include "lib/engine/slots.h"
 #include "lib/run/events.h"
@@ -248,6 +249,16 @@ static void free_pieces(struct pieces *l)
 
 /* ---- capture ---- */
 
+/* Where messages are logged, a process that goes back alone computes with what it is given again. */
+static void note_inexact(struct sk_session *s, const char *name, const struct sk_bound *bound)
+{
+    char text[48];
+    if (!s->capture.inexact && !s->g->rank && saikai_world_is_logged && saikai_world_is_logged())
+        sk_log(SK_LOG_WARN, "'%.60s' is saved within %s: after a fault all ranks go back, as with run.protocol=coordinated, since one that went back "
+                            "alone would go on from other values than those of its messages", name, sk_bound_format(text, sizeof text, bound));
+    s->capture.inexact = 1;
+}
+
 /* NULL: nothing is to be coded (or memory is out: plain is always right). */
 static struct sk_wish *make_wishes(struct sk_session *s, const struct pieces *l)
 {
@@ -257,6 +268,8 @@ static struct sk_wish *make_wishes(struct sk_session *s, const struct pieces *l)
         const struct sk_var *v = i < s->vars.count ? &s->vars.v[i] : NULL;
         any |= sk_coding_wish(s->capture.coding, l->p[i].name, l->p[i].type, v ? v->bound : (struct sk_bound){0},
                               v ? v->codec : "", &w[i]);
+        if (w[i].bound.kind)
+            note_inexact(s, l->p[i].name, &w[i].bound);
     }
     if (any)
         return w;

@@ -14,6 +14,7 @@ struct sk_capture {
     int in_files;        /* between checkpoint_begin and _end */
     double files_begun;  /* when the program began to write its files */
     int direct_told;     /* that checkpoints go to the prefix, for lack of room */
+    int inexact;         /* something was saved within a bound: who goes back to that alone has other values than those that the others had of it */
     int64_t checkpoints, failed;
     uint64_t bytes_last;
     double blocked_seconds;

@@ -2,6 +2,7 @@
 #ifndef SK_LIB_SESSION_RESUME_H
 #define SK_LIB_SESSION_RESUME_H
 
+#include "lib/data/vars.h"
 #include "store/gen.h"
 
 #include <limits.h>
@@ -28,6 +29,8 @@ struct sk_resume {
     struct sk_gen from;      /* generation restored, incarnation 0: none */
     int64_t from_created_ms; /* wall clock, 0: not known */
     uint64_t restored_bytes; /* of this rank's part of it */
+    int inexact;             /* variables of it that came back within a bound … */
+    char inexact_first[SK_INEXACT_TEXT]; /* … and the first of them, with that: "'u' within rel:0.001" */
     int reshapable;          /* every variable is global or replicated: any number of ranks can read a generation */
     int from_others;         /* it was written by another number of ranks, or with other tiles */
     int unread;              /* a newer one is there, and could not be read: the same on all ranks */

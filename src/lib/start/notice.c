@@ -12,14 +12,18 @@
 
 void sk_notice_resumed(const struct sk_session *s, const char *form, int in_local)
 {
-    char age[48] = "", span[32];
+    char age[48] = "", span[32], inexact[240] = "", more[48] = "";
     double seconds = (double)(sk_wall_ms() - s->resume.from_created_ms) / 1000;
     if (s->g->rank)
         return;
     if (s->resume.from_created_ms && seconds >= 0)
         snprintf(age, sizeof age, ", saved %s ago", sk_format_time(span, sizeof span, seconds < 1 ? 1 : (double)(int64_t)seconds));
-    sk_log(SK_LOG_NOTICE, "job %s: resuming from iteration %lld (%s)%s, in %s", s->who.job.name, (long long)s->resume.from.iteration, form, age,
-           in_local ? s->place.local_root : s->place.prefix_root);
+    if (s->resume.inexact > 1)
+        snprintf(more, sizeof more, " and %d more", s->resume.inexact - 1);
+    if (s->resume.inexact)
+        snprintf(inexact, sizeof inexact, "; not bit for bit: %s%s", s->resume.inexact_first, more);
+    sk_log(SK_LOG_NOTICE, "job %s: resuming from iteration %lld (%s)%s, in %s%s", s->who.job.name, (long long)s->resume.from.iteration, form, age,
+           in_local ? s->place.local_root : s->place.prefix_root, inexact);
 }
 
 void sk_notice_fresh(const struct sk_session *s, int64_t passed_over)

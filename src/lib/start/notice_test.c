@@ -60,6 +60,14 @@ static void it_goes_on(void **state)
         told(text, SK_LOG_NOTICE);
     }
     s.resume.from_created_ms = 0; /* an older version did not say it */
+    s.resume.inexact = 1;
+    strcpy(s.resume.inexact_first, "'u' within rel:0.001");
+    sk_notice_resumed(&s, "copy", 0);
+    told("job heat: resuming from iteration 70 (copy), in /far; not bit for bit: 'u' within rel:0.001\n", SK_LOG_NOTICE);
+    s.resume.inexact = 3;
+    sk_notice_resumed(&s, "copy", 0);
+    told("job heat: resuming from iteration 70 (copy), in /far; not bit for bit: 'u' within rel:0.001 and 2 more\n", SK_LOG_NOTICE);
+    s.resume.inexact = 0;
     sk_notice_resumed(&s, "copy", 0);
     told("job heat: resuming from iteration 70 (copy), in /far\n", SK_LOG_NOTICE);
     group.rank = 1;
