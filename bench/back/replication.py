@@ -94,7 +94,7 @@ def processes():
             words = open(place + "/cmdline", "rb").read().split(b"\0")
             if words[0].decode() == steps_of and (work + "/at").encode() in words:
                 env = dict(v.split(b"=", 1) for v in open(place + "/environ", "rb").read().split(b"\0") if b"=" in v)
-                found[int(env[b"OMPI_COMM_WORLD_RANK"])] = int(place[6:])
+                found[int(env[b"PMIX_RANK"])] = int(place[6:])
         except (OSError, KeyError):
             pass
     return found

@@ -2,6 +2,7 @@
 #include "daemon/child.h"
 
 #include "backbone/keeper_page.h"
+#include "base/config/ranklist.h"
 #include "daemon/keeper.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -29,6 +31,38 @@ static void hide_output(const struct sk_child *c)
         setenv(SK_WORLD_OUTPUT_ENV, text, 1);
 }
 
+/* The rank of a process of a start in which those of the list (base/config/ranklist.h) have a second one each, behind the n ranks. */
+static uint32_t rank_of_process(uint32_t process, int n, const char *list)
+{
+    char *named = malloc((size_t)n);
+    uint32_t rank = process, next = (uint32_t)n;
+    if (named && sk_ranklist_parse(list, n, named, NULL) >= 0)
+        for (int r = 0; r < n; r++)
+            if (named[r] && next++ == process)
+                rank = (uint32_t)r;
+    free(named);
+    return rank;
+}
+
+/* In the child: who it is among how many ranks, as MPI will tell it. It may ask before MPI has begun, and be a script that starts the program. */
+static void show_place(const struct sk_child *c)
+{
+    const char *copies = getenv(SK_WORLD_COPIES_ENV), *ranks = getenv(SK_WORLD_RANKS_ENV);
+    int n = 0, list = 0;
+    char text[16];
+    uint32_t rank = c->rank;
+    if (copies && sscanf(copies, "%d %*s %*s %*s %n", &n, &list) == 1 && n > 0)
+        rank = rank_of_process(rank, n, copies + list);
+    else
+        n = ranks ? atoi(ranks) : 0;
+    if (n <= 0 || strncmp(c->rank_env, "OMPI_", 5)) /* another MPI has no processes but ranks */
+        return;
+    snprintf(text, sizeof text, "%d", n);
+    setenv("OMPI_COMM_WORLD_SIZE", text, 1);
+    snprintf(text, sizeof text, "%u", rank);
+    setenv(c->rank_env, text, 1);
+}
+
 /* In the child: the layer between program and MPI, where the launcher wants one. */
 static void prepare_layer(const struct sk_child *c)
 {
@@ -42,12 +76,11 @@ static void prepare_layer(const struct sk_child *c)
     setenv(SK_WORLD_ENV, text, 1);
     unsetenv(SK_WORLD_LIBRARY_ENV);
     hide_output(c);
+    show_place(c);
     if (!c->repair)
         return;
     snprintf(text, sizeof text, "%u", c->repair);
     setenv(SK_WORLD_JOIN_ENV, text, 1);
-    snprintf(text, sizeof text, "%u", c->rank);
-    setenv(c->rank_env, text, 1); /* as the one before had it */
 }
 
 /* In the child: become the program. Reports errno through the pipe when that fails. */

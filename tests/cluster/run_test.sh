@@ -402,7 +402,7 @@ twins | twins_power | twins_kill) # each rank on two hosts, though one has room 
     for n in n1 n2; do [ "$(node_run $n pgrep -fc "^$victim")" = 2 ] || fail "two processes are to be on $n"; done
     for r in 0 1; do # the processes' numbers are those of their hosts, which may be the same on both
         for n in n1 n2; do
-            found=$(for p in $(node_run $n pgrep -f "^$victim"); do node_run $n cat "/proc/$p/environ" | tr '\0' '\n'; done | grep -cE "^OMPI_COMM_WORLD_RANK=($r|$((r + 2)))\$")
+            found=$(for p in $(node_run $n pgrep -f "^$victim"); do node_run $n cat "/proc/$p/environ" | tr '\0' '\n'; done | grep -cE "^PMIX_RANK=($r|$((r + 2)))\$")
             [ "$found" = 1 ] || fail "$found processes of rank $r are on $n"
         done
     done

@@ -87,7 +87,7 @@ done
 processes() {
     local p number
     for p in $(pgrep -f -- "^$exe.*$work/at" 2>/dev/null || true); do
-        number=$(tr "\0" "\n" 2>/dev/null <"/proc/$p/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p') || continue
+        number=$(tr "\0" "\n" 2>/dev/null <"/proc/$p/environ" | sed -n 's/^PMIX_RANK=//p') || continue
         [ -z "$number" ] || echo "$number $p"
     done | sort -n
 }

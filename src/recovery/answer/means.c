@@ -120,7 +120,7 @@ void sk_means_export(const struct sk_recovery_means *m, const struct sk_config *
         sk_command_set(c, "%s=%lld", SK_WORLD_LOG_ENV, memory);
     if (m->copies.ranks)
         sk_command_set(c, "%s=%d %lld %d %d %s", SK_WORLD_COPIES_ENV, m->copies.ranks, memory, m->compare != 0, has_hosts, sk_config_text(config, "run.replicate"));
-    if (m->warm)
+    else if (*m->world)
         sk_command_set(c, "%s=%d", SK_WORLD_RANKS_ENV, processes);
 }
 
