@@ -78,7 +78,7 @@ enum sk_differ_how { SK_DIFFER_COLLECTIVE = 1, SK_DIFFER_MISSING = 2 };
 /* For the layer: the keeper's process id; and for a process that takes the place of a dead one, the number of the repair. */
 #define SK_WORLD_ENV      "SAIKAI_WORLD"
 #define SK_WORLD_JOIN_ENV "SAIKAI_WORLD_JOIN"
-/* How many of the processes that were started are ranks; the others are warm spares. Not set: all. */
+/* How many of the processes that were started are ranks; the others are warm spares. Not set where a rank is two processes. */
 #define SK_WORLD_RANKS_ENV "SAIKAI_WORLD_RANKS"
 /* Set where the job has several hosts: the hosts of the processes that were started, in their order, as mpirun knows them, each with how many in
  * a row it has: n1*2,n2*1. */
@@ -169,7 +169,7 @@ struct sk_keeper_page {
      * it; and by the keeper: as which descriptor of its own, and 1, it has it; 0: not yet, or it cannot. */
     uint32_t events_process;
     _Atomic uint32_t events, events_kept;
-    uint8_t reserved2[4];
+    _Atomic uint32_t within; /* by the layer: 1 from MPI_Init until MPI_Finalize is over */
 };
 
 _Static_assert(sizeof(struct sk_keeper_page) == 192 + SK_KEEPER_MARK_BYTES + 48, "the layout is shared between processes");

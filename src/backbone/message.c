@@ -144,7 +144,7 @@ int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct s
         v.how = sk_rd_u32(&r);
         v.code = sk_rd_u32(&r);
         v.ordered = sk_rd_u32(&r);
-        if (v.how > SK_EXIT_NO_START || v.code > 255 || v.ordered > 1)
+        if (v.how > SK_EXIT_UNENDED || v.code > 255 || v.ordered > 1)
             r.bad = 1;
         break;
     case SK_MSG_SIGNAL:

@@ -43,6 +43,7 @@ enum sk_exit_how {
     SK_EXIT_CODE = 0,     /* exited with code */
     SK_EXIT_SIGNAL = 1,   /* killed by signal number code */
     SK_EXIT_NO_START = 2, /* could not be executed; code is the errno */
+    SK_EXIT_UNENDED = 3,  /* exited with 0, and MPI had begun in it and not ended */
 };
 
 /* How the messages of a rank's two processes differ; as differ… in sk_keeper_page. */

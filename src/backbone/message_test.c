@@ -132,7 +132,7 @@ static void impossible_values_are_refused(void **state)
     assert_int_equal(sk_message_decode(b.data, b.len, &r, NULL), SAIKAI_EFORMAT);
     sk_buf_free(&b);
     m.code = 1;
-    m.how = SK_EXIT_NO_START + 1;
+    m.how = SK_EXIT_UNENDED + 1;
     sk_message_encode(&m, &b);
     assert_int_equal(sk_message_decode(b.data, b.len, &r, NULL), SAIKAI_EFORMAT);
     sk_buf_free(&b);

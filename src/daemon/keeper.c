@@ -142,6 +142,12 @@ static void say_hello(struct keeper *k)
     send(k, &m);
 }
 
+/* A script that does not pass on how its program died ends with 0, and so does a rank that leaves before MPI_Finalize: the others wait for both. */
+static int is_unended(const struct keeper *k)
+{
+    return !WIFSIGNALED(k->status) && !WEXITSTATUS(k->status) && atomic_load(&k->page->within);
+}
+
 static void report_exit(struct keeper *k, double now)
 {
     struct sk_message m = message(k, SK_MSG_EXIT);
@@ -153,6 +159,7 @@ static void report_exit(struct keeper *k, double now)
         m.how = SK_EXIT_SIGNAL;
         m.code = (uint32_t)WTERMSIG(k->status);
     } else {
+        m.how = is_unended(k) ? SK_EXIT_UNENDED : SK_EXIT_CODE;
         m.code = (uint32_t)WEXITSTATUS(k->status);
     }
     send(k, &m);
@@ -163,7 +170,7 @@ static void report_exit(struct keeper *k, double now)
  * arrived. 1: it is to be looked again. */
 static int is_under_way(struct keeper *k, double now)
 {
-    int matters = k->apart && !k->ordered && !k->start_errno && (WIFSIGNALED(k->status) || WEXITSTATUS(k->status));
+    int matters = k->apart && !k->ordered && !k->start_errno && (WIFSIGNALED(k->status) || WEXITSTATUS(k->status) || is_unended(k));
     if (!matters || !sk_lastwords_unsent(&k->others))
         return k->apart = 0;
     k->unsent = now - k->gone_at > unsent_s;

@@ -41,6 +41,7 @@ static void arm(int level)
     struct saikai_error err = {0};
     if (!told || sk_keeper_page_attach(&sk_world.page, &err) || !sk_world.page)
         return;
+    atomic_store(&sk_world.page->within, 1);
     sk_world.keeper = strtol(told, NULL, 10);
     uint32_t epoch = join ? (uint32_t)strtoul(join, NULL, 10) : 0;
     SK_CALL(Comm_rank, (MPI_COMM_WORLD, &sk_world.rank));
@@ -92,14 +93,24 @@ SK_WRAP(Init_thread, (int *argc, char ***argv, int required, int *provided))
 }
 
 /* After a repair the real one would wait for the dead. What was sent has arrived when all have come here. */
-SK_WRAP(Finalize, (void))
+static int finalize(void)
 {
     if (!SK_PLAIN && sk_world.replicates)
         return sk_replica_finalize();
+    if (!SK_PLAIN)
+        sk_world_end_body(); /* it has not returned where it calls this itself */
     if (SK_PLAIN || sk_warm_end())
         return SK_CALL(Finalize, ());
     int rc = sk_form_meet(sk_world.comm);
     sk_world.done = 1;
+    return rc;
+}
+
+SK_WRAP(Finalize, (void))
+{
+    int rc = finalize();
+    if (sk_world.page && !sk_world_depth)
+        atomic_store(&sk_world.page->within, 0);
     return rc;
 }
 

@@ -326,6 +326,16 @@ SK_WORLD_EXPORT void saikai_world_leave(void)
     sk_logging.in_library = 0;
 }
 
+void sk_world_end_body(void)
+{
+    if (!sk_world.in_body)
+        return;
+    sk_logging_end();
+    sk_world.in_body = 0;
+    if (!sk_world.cannot)
+        sk_world_tell(SK_WORLD_OVER, SK_WORLD_FINE);
+}
+
 SK_WORLD_EXPORT void saikai_world_in_place(void (*body)(void *), void *arg, void (*abandon)(void))
 {
     static int entered, options;
@@ -352,8 +362,5 @@ SK_WORLD_EXPORT void saikai_world_in_place(void (*body)(void *), void *arg, void
     if (!sk_world.cannot && !sk_logging.joining)
         sk_world_tell(SK_WORLD_READY, SK_WORLD_FINE);
     body(arg);
-    sk_logging_end();
-    sk_world.in_body = 0;
-    if (!sk_world.cannot)
-        sk_world_tell(SK_WORLD_OVER, SK_WORLD_FINE);
+    sk_world_end_body();
 }

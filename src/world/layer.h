@@ -131,6 +131,8 @@ static inline int sk_careful(void)
  * (quiet) nothing is done, and an error is returned. */
 int sk_world_give_way(int quiet);
 int sk_world_is_quiet(MPI_Comm c);
+/* The body has come to its end, or MPI comes to its in it: from here on nothing is repaired. */
+void sk_world_end_body(void);
 
 /* This process cannot be repaired from now on; the sentence says what, once, and goes on ": …". */
 void sk_world_cannot(enum sk_world_reason why, const char *what);

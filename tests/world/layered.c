@@ -2,6 +2,7 @@
  * must be the same. The layer is fully at work within saikai_in_place alone.
  * usage: layered [-p PIDFILE]             in saikai_in_place
  *        layered [-p PIDFILE] loop N      a loop of N candidates that is not in it, whose last line says "verified"
+ *        layered [-p PIDFILE] ends N      the same in it, which also ends MPI there
  *        layered [-p PIDFILE] kept N      one in it, with attributes and an error handler of MPI_COMM_WORLD before and after it
  *        layered -p PIDFILE early N       the same, where rank 1 dies before its saikai_init when it is back from the first repair and PIDFILE.die is there
  *        layered -p PIDFILE inside N      the same, where it dies then while it makes a communicator
@@ -313,6 +314,12 @@ static void loop(long steps)
         printf("layered: %ld steps, sum %ld: verified\n", steps, sum);
 }
 
+static void ends(void *arg)
+{
+    loop(*(long *)arg);
+    MPI_Finalize();
+}
+
 static int heard;
 
 static void on_error(MPI_Comm *c, int *code, ...)
@@ -499,6 +506,8 @@ int main(int argc, char **argv)
     }
     if (argc > 2 && !strcmp(argv[1], "loop"))
         loop(atol(argv[2]));
+    else if (argc > 2 && !strcmp(argv[1], "ends"))
+        saikai_in_place(ends, &(long){atol(argv[2])});
     else if (argc > 2 && !strcmp(argv[1], "makes"))
         saikai_in_place(makes, &(long){atol(argv[2])});
     else if (argc > 2 && (!strcmp(argv[1], "kept") || !strcmp(argv[1], "early") || !strcmp(argv[1], "inside"))) {
@@ -509,6 +518,9 @@ int main(int argc, char **argv)
         saikai_in_place(alone, NULL);
     else
         saikai_in_place(body, NULL);
-    MPI_Finalize();
+    int is_over = 0;
+    MPI_Finalized(&is_over);
+    if (!is_over)
+        MPI_Finalize();
     return 0;
 }

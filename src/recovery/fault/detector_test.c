@@ -87,6 +87,30 @@ static void a_killed_rank_is_a_fault_at_once(void **state)
     sk_detector_free(d);
 }
 
+/* Others wait for it; what is behind it may be another one's death. */
+static void a_rank_that_leaves_before_mpi_ends_is_a_fault(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    char text[300];
+    struct sk_hosts none = {0};
+    ended(d, 1, SK_EXIT_UNENDED, 0, 0, 100.1);
+    assert_int_equal(sk_detector_rank_ended_well(d, 1), 0);
+    assert_int_equal(sk_detector_check(d, 100.2, &f), SK_JOB_RUNS);
+    assert_int_equal(sk_detector_check(d, 100.42, &f), SK_JOB_FAULT);
+    assert_true(f.kind == &sk_fault_unended && f.rank == 1 && sk_fault_means(&f, SK_FAULT_OF_PROCESS));
+    assert_int_equal(sk_fault_exit_code(&f, 1), SK_RUN_FAILED);
+    sk_fault_describe(&f, &none, "solver", text, sizeof text);
+    assert_non_null(strstr(text, "rank 1 on ? exited with code 0 before MPI_Finalize"));
+    sk_detector_free(d);
+    d = begin(&config);
+    ended(d, 1, SK_EXIT_UNENDED, 0, 0, 100.1);
+    ended(d, 2, SK_EXIT_SIGNAL, SIGSEGV, 0, 100.2);
+    assert_int_equal(sk_detector_check(d, 100.3, &f), SK_JOB_FAULT);
+    assert_true(f.kind == &sk_fault_signal && f.rank == 2);
+    sk_detector_free(d);
+}
+
 static void the_launchers_sigterm_is_not_blamed(void **state)
 {
     struct sk_detector *d = begin(&config);
@@ -560,6 +584,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_zero_exits_are_success_whatever_the_launcher_says),
         cmocka_unit_test(a_killed_rank_is_a_fault_at_once),
+        cmocka_unit_test(a_rank_that_leaves_before_mpi_ends_is_a_fault),
         cmocka_unit_test(the_launchers_sigterm_is_not_blamed),
         cmocka_unit_test(a_neighbour_that_exits_waits_for_what_made_it),
         cmocka_unit_test(a_broken_pipe_waits_for_what_broke_it),

@@ -64,6 +64,7 @@ static struct sk_fault fault_of_exit(const struct sk_watched *k, const struct sk
         [SK_EXIT_CODE] = &sk_fault_exit,
         [SK_EXIT_SIGNAL] = &sk_fault_signal,
         [SK_EXIT_NO_START] = &sk_fault_no_start,
+        [SK_EXIT_UNENDED] = &sk_fault_unended,
     };
     return (struct sk_fault){kinds[m->how], (int)m->rank, k->host, (int)m->code, 0, NULL};
 }
@@ -75,7 +76,7 @@ static int explains(const struct sk_fault *f)
 {
     if (f->kind == &sk_fault_signal && (f->code == SIGTERM || f->code == SIGPIPE))
         return 0;
-    return f->kind == &sk_fault_exit ? 1 : 2;
+    return f->kind == &sk_fault_exit || f->kind == &sk_fault_unended ? 1 : 2;
 }
 
 int sk_detector_is_echo(const struct sk_fault *f)

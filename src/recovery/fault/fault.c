@@ -82,6 +82,16 @@ const struct sk_fault_ops sk_fault_no_start = {
     "no-start", "a rank's program cannot be executed", SK_FAULT_OF_PROCESS, describe_no_start, code_of_no_start, NULL, always_hopeless,
 };
 
+static void describe_unended(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
+{
+    (void)f;
+    snprintf(out, cap, "%s exited with code 0 before MPI_Finalize: its program died in a script that hides that, or ended too early", w->who);
+}
+
+const struct sk_fault_ops sk_fault_unended = {
+    "unended", "a rank's program ended with 0 and without MPI_Finalize", SK_FAULT_OF_PROCESS, describe_unended, NULL, by_itself, NULL,
+};
+
 /* ---- silence ---- */
 
 static void describe_silent_rank(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
@@ -202,7 +212,7 @@ const struct sk_fault_ops sk_fault_difference = {
 /* ---- all of them ---- */
 
 static const struct sk_fault_ops *const forms[] = {
-    &sk_fault_signal, &sk_fault_exit, &sk_fault_no_start, &sk_fault_silent_rank, &sk_fault_lost_node,
+    &sk_fault_signal, &sk_fault_exit, &sk_fault_no_start, &sk_fault_unended, &sk_fault_silent_rank, &sk_fault_lost_node,
     &sk_fault_hang, &sk_fault_long_setup, &sk_fault_late_start, &sk_fault_launcher,
     &sk_fault_difference,
 };

@@ -56,6 +56,7 @@ extern const struct sk_kind sk_fault_kind;
 extern const struct sk_fault_ops sk_fault_signal,    /* rank was killed by signal code */
     sk_fault_exit,                                   /* rank exited with code, which is not 0 */
     sk_fault_no_start,                               /* rank's program could not be executed: errno code */
+    sk_fault_unended,                                /* rank exited with 0 between MPI_Init and MPI_Finalize */
     sk_fault_silent_rank,                            /* rank's keeper is silent, other keepers of its host are not */
     sk_fault_lost_node,                              /* all keepers of host are silent */
     sk_fault_hang,                                   /* no rank has reached another candidate for seconds */

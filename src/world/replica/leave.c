@@ -11,6 +11,7 @@ void sk_replica_leave_at_once(void)
     if (!sk_replica.copy)
         return;
     SK_CALL(Finalize, ());
+    atomic_store(&sk_world.page->within, 0);
     _exit(0);
 }
 
