@@ -193,7 +193,8 @@ static int frames_ready(struct sk_coder *c, const struct sk_part *before)
 static int put_frames(struct sk_coder *c, const struct sk_part *p, const struct sk_part *before, const struct sk_recipe *r, struct sk_buf *bytes,
                       struct sk_buf *numbers, struct saikai_error *err)
 {
-    (void)before, (void)r;
+    (void)before;
+    sk_frames_known(c->frames, &r->steps);
     return sk_frames_put(c->frames, p->raw, p->size_bytes, bytes, numbers, err);
 }
 

@@ -53,6 +53,7 @@ struct sk_recipe {
     double share;                /* about what it leaves of a byte; 0: not known */
     const struct sk_take *takes; /* take: what the part is put together of */
     size_t take_count;
+    struct sk_frames_layout steps; /* frames: those of the sample; distance 0: not known */
 };
 
 /* One part in memory: its segments' bytes one after another. */

@@ -1,6 +1,7 @@
 /* Codes the numbers of steps, each by the guess that was the best of late, and puts them together again. */
 #include "codec/rows/frames.h"
 
+#include "codec/rows/clones.h"
 #include "codec/rows/frame_guess.h"
 #include "codec/text/coded.h"
 
@@ -10,7 +11,7 @@ enum { PIECE = 64 << 10 }; /* numbers that share tables */
 
 struct sk_frames {
     struct frame_state state;
-    struct sk_frames_layout layout;
+    struct sk_frames_layout layout, known; /* known: found elsewhere */
     size_t count; /* numbers of the piece so far */
     /* of a piece that is written */
     struct sk_open_out open;
@@ -37,7 +38,7 @@ void sk_frames_free(struct sk_frames *t)
 
 static void begin(struct sk_frames *t)
 {
-    t->state = (struct frame_state){.level = 0};
+    t->state = frame_begin();
     t->count = 0;
 }
 
@@ -67,38 +68,56 @@ static int end_piece(struct sk_frames *t, struct sk_buf *out)
     return rc;
 }
 
-static inline __attribute__((always_inline)) int put_step_of(struct sk_frames *t, const uint8_t *in, size_t at, size_t end, int kind, struct sk_buf *out)
+/* Numbers up to the end of the step, or of the piece. Returns where the next one is. */
+static inline __attribute__((always_inline)) size_t put_numbers_of(struct sk_frames *t, const uint8_t *in, size_t at, size_t end, int kind, int checked)
 {
-    size_t width = (size_t)column_bytes(kind);
+    const struct sk_frames_layout l = t->layout; /* which what is written might be part of, and so with all of these */
+    size_t width = (size_t)column_bytes(kind), k = t->count;
+    struct frame_state s = t->state;
+    struct sk_open_out open = t->open;
     uint64_t guess[FRAME_GUESSES];
-    int rc = 0;
-    for (; at + width <= end && !rc; at += width) {
-        if (!t->count && (rc = begin_piece(t, out)))
-            break;
-        frame_guesses(in, at, &t->layout, kind, guess);
-        uint64_t v = load_number(in + at, kind), z = sk_fold((int64_t)(v - guess[frame_best(&t->state)]));
-        t->context[t->count] = context_of(t->state.level);
-        unsigned s = t->symbol[t->count++] = sk_residual_put(&t->open, z);
-        t->state.level = (t->state.level + 2 * s) / 2;
-        frame_learn(&t->state, guess, v);
-        if (t->count == PIECE)
-            rc = end_piece(t, out);
+    for (; at + width <= end && k < PIECE; at += width, k++) {
+        frame_guesses(in, at, &l, kind, checked, guess);
+        uint64_t v = load_number(in + at, kind), z = sk_fold((int64_t)(v - guess[frame_best(&s)]));
+        t->context[k] = context_of(s.level);
+        t->symbol[k] = sk_residual_put(&open, z);
+        s.level = (s.level + 2 * (unsigned)t->symbol[k]) / 2;
+        frame_learn(&s, guess, v);
     }
-    return rc;
+    t->state = s;
+    t->open = open;
+    t->count = k;
+    return at;
+}
+
+#define PUT_AS(kind)                                                          \
+    case kind:                                                                \
+        return checked ? put_numbers_of(t, in, at, end, kind, 1) : put_numbers_of(t, in, at, end, kind, 0)
+
+WIDE static size_t put_numbers(struct sk_frames *t, const uint8_t *in, size_t at, size_t end)
+{
+    int checked = at < frame_looks_back(&t->layout);
+    switch (t->layout.kind) {
+        PUT_AS(FLOAT4);
+        PUT_AS(FLOAT8);
+        PUT_AS(FLOAT4_BIG);
+    default:
+        return checked ? put_numbers_of(t, in, at, end, FLOAT8_BIG, 1) : put_numbers_of(t, in, at, end, FLOAT8_BIG, 0);
+    }
 }
 
 static int put_step(struct sk_frames *t, const uint8_t *in, size_t at, size_t end, struct sk_buf *out)
 {
-    switch (t->layout.kind) {
-    case FLOAT4:
-        return put_step_of(t, in, at, end, FLOAT4, out);
-    case FLOAT8:
-        return put_step_of(t, in, at, end, FLOAT8, out);
-    case FLOAT4_BIG:
-        return put_step_of(t, in, at, end, FLOAT4_BIG, out);
-    default:
-        return put_step_of(t, in, at, end, FLOAT8_BIG, out);
+    size_t width = (size_t)column_bytes(t->layout.kind);
+    int rc = 0;
+    while (at + width <= end && !rc) {
+        if (!t->count && (rc = begin_piece(t, out)))
+            break;
+        at = put_numbers(t, in, at, end);
+        if (t->count == PIECE)
+            rc = end_piece(t, out);
     }
+    return rc;
 }
 
 /* Where the step ends that begins at `at`, and where the numbers in it do. */
@@ -123,12 +142,24 @@ static void put_layout(const struct sk_frames_layout *l, struct sk_buf *numbers)
     sk_buf_put_u8(numbers, l->stride);
 }
 
+void sk_frames_known(struct sk_frames *t, const struct sk_frames_layout *l)
+{
+    t->known = l ? *l : (struct sk_frames_layout){.distance = 0};
+}
+
+/* To look for steps takes longer than to see that they are those that are known. */
+static int find_layout(const struct sk_frames *t, const uint8_t *in, size_t n, struct sk_frames_layout *l)
+{
+    *l = t->known;
+    return sk_frames_fit(in, n, l) || sk_frames_find(in, n, l);
+}
+
 int sk_frames_put(struct sk_frames *t, const uint8_t *in, size_t n, struct sk_buf *bytes, struct sk_buf *numbers, struct saikai_error *err)
 {
     struct sk_frames_layout *l = &t->layout;
     int rc = 0;
     begin(t);
-    if (!sk_frames_find(in, n, l))
+    if (!find_layout(t, in, n, l))
         *l = (struct sk_frames_layout){.first = (uint32_t)(n < UINT32_MAX ? n : UINT32_MAX)};
     put_layout(l, numbers);
     if (!l->distance) {
@@ -174,7 +205,7 @@ static int open_piece(struct sk_frames *t, struct sk_rd *in)
     return 0;
 }
 
-static inline __attribute__((always_inline)) int get_step_of(struct sk_frames *t, uint8_t *out, size_t at, size_t end, int kind, struct sk_rd *in)
+static inline __attribute__((always_inline)) int get_step_of(struct sk_frames *t, uint8_t *out, size_t at, size_t end, int kind, int checked, struct sk_rd *in)
 {
     size_t width = (size_t)column_bytes(kind);
     uint64_t guess[FRAME_GUESSES];
@@ -188,7 +219,7 @@ static inline __attribute__((always_inline)) int get_step_of(struct sk_frames *t
         if (t->closed.at > t->open_bits)
             return -1;
         t->state.level = (t->state.level + 2 * (unsigned)s) / 2;
-        frame_guesses(out, at, &t->layout, kind, guess);
+        frame_guesses(out, at, &t->layout, kind, checked, guess);
         store_number(out + at, kind, guess[frame_best(&t->state)] + (uint64_t)sk_unfold(z));
         frame_learn(&t->state, guess, load_number(out + at, kind));
         if (!--t->count && sk_coded_end(&t->coded))
@@ -197,17 +228,19 @@ static inline __attribute__((always_inline)) int get_step_of(struct sk_frames *t
     return 0;
 }
 
-static int get_step(struct sk_frames *t, uint8_t *out, size_t at, size_t end, struct sk_rd *in)
+#define GET_AS(kind)                                                              \
+    case kind:                                                                    \
+        return checked ? get_step_of(t, out, at, end, kind, 1, in) : get_step_of(t, out, at, end, kind, 0, in)
+
+WIDE static int get_step(struct sk_frames *t, uint8_t *out, size_t at, size_t end, struct sk_rd *in)
 {
+    int checked = at < frame_looks_back(&t->layout);
     switch (t->layout.kind) {
-    case FLOAT4:
-        return get_step_of(t, out, at, end, FLOAT4, in);
-    case FLOAT8:
-        return get_step_of(t, out, at, end, FLOAT8, in);
-    case FLOAT4_BIG:
-        return get_step_of(t, out, at, end, FLOAT4_BIG, in);
+        GET_AS(FLOAT4);
+        GET_AS(FLOAT8);
+        GET_AS(FLOAT4_BIG);
     default:
-        return get_step_of(t, out, at, end, FLOAT8_BIG, in);
+        return checked ? get_step_of(t, out, at, end, FLOAT8_BIG, 1, in) : get_step_of(t, out, at, end, FLOAT8_BIG, 0, in);
     }
 }
 

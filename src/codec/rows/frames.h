@@ -25,8 +25,14 @@ struct sk_frames;
 struct sk_frames *sk_frames_new(void); /* NULL: no memory */
 void sk_frames_free(struct sk_frames *t);
 
+/* 1: there are numbers in in[0, n), a sample, that steps may be made of: else there are none in what it is of, and to look is in vain. */
+int sk_frames_likely(const uint8_t *in, size_t n);
 /* The steps in in[0, n), of which the beginning is looked at. 0: there are none. */
 int sk_frames_find(const uint8_t *in, size_t n, struct sk_frames_layout *l);
+/* 1: in[0, n) has the steps of l, which were found elsewhere, at no more than about what they cost there; where they begin, and what they cost, is set. */
+int sk_frames_fit(const uint8_t *in, size_t n, struct sk_frames_layout *l);
+/* What is taken apart from now on has probably these steps; NULL: nobody knows. */
+void sk_frames_known(struct sk_frames *t, const struct sk_frames_layout *l);
 /* Take n bytes apart: what is in no number, for a general compressor, is appended to `bytes`, all the rest to `numbers`. SAIKAI_ENOMEM. */
 int sk_frames_put(struct sk_frames *t, const uint8_t *in, size_t n, struct sk_buf *bytes, struct sk_buf *numbers, struct saikai_error *err);
 /* Put n bytes together again of all n_bytes of the bytes and of what is read from `numbers`, which may be followed by other bytes.

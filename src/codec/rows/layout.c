@@ -1,17 +1,11 @@
 /* Finds the rows: what lies a row apart is alike, and what a column is, is what it costs the least as. */
 #include "codec/rows/layout.h"
 
+#include "codec/rows/clones.h"
 #include "codec/rows/off.h"
 
 #include <math.h>
 #include <pthread.h>
-
-/* What counts many bytes at once is compiled for wider registers as well, where there are such. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define WIDE __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define WIDE
-#endif
 
 enum { PLACES = 2048, LOOKS = 512, FEW_LOOKS = 64, RUN = 64 };
 
@@ -38,23 +32,40 @@ WIDE static void count_others(const uint8_t *at, size_t step, size_t from, size_
         others[i] += (sum[i] & 255) + (sum[i] >> 8 & 255) + (sum[i] >> 16 & 255) + (sum[i] >> 24);
 }
 
-uint32_t sk_rows_width(const uint8_t *in, size_t n, uint32_t most)
+/* How many bytes are the same the distances up to `most` apart, that of w in alike[w / 4]; the most of any and of all together. -1: there are too few bytes. */
+static int count_alike(const uint8_t *in, size_t n, uint32_t most, uint32_t *alike, uint32_t *best, uint32_t *sum)
 {
     enum { AT_A_TIME = 64 };
-    uint32_t alike[ROW_WIDE / 4 + 1] = {0}, others[ROW_WIDE / 4] = {0}, best = 0, sum = 0, width = 0;
+    uint32_t others[ROW_WIDE / 4] = {0};
+    *best = *sum = 0;
     if (n < 16 * (size_t)most)
-        return 0;
+        return -1;
     size_t step = (n - most - 8) / PLACES;
     for (size_t k = 0; k < PLACES; k += AT_A_TIME)
         count_others(in + most, step, k, k + AT_A_TIME, most, others);
     for (uint32_t w = ROW_LEAST; w <= most; w += 4) {
         alike[w / 4] = 8 * PLACES - others[(most - w) / 4];
-        best = alike[w / 4] > best ? alike[w / 4] : best;
-        sum += alike[w / 4];
+        *best = alike[w / 4] > *best ? alike[w / 4] : *best;
+        *sum += alike[w / 4];
     }
+    return 0;
+}
+
+uint32_t sk_rows_width(const uint8_t *in, size_t n, uint32_t most)
+{
+    uint32_t alike[ROW_WIDE / 4 + 1], best, sum, width = 0;
+    if (count_alike(in, n, most, alike, &best, &sum))
+        return 0;
     for (uint32_t w = ROW_LEAST; w <= most && !width; w += 4)
         width = alike[w / 4] >= best - best / 32 ? w : 0;
     return (uint64_t)best * (most / 4 - 1) > (uint64_t)sum + sum / 32 ? width : ROW_LEAST;
+}
+
+/* 1: about as many bytes speak for the width that most spoke for elsewhere as for any other. */
+static int is_as_likely(const uint8_t *in, size_t n, uint32_t most, uint32_t likely)
+{
+    uint32_t alike[ROW_WIDE / 4 + 1], best, sum;
+    return likely && likely <= most && !count_alike(in, n, most, alike, &best, &sum) && alike[likely / 4] >= best - best / 16;
 }
 
 /* What k of LOOKS bytes take that are the same, for each k; and k symbols of numbers of LOOKS, and of FEW_LOOKS. */
@@ -365,14 +376,14 @@ static double bits_by(const uint8_t *in, size_t n, const struct row_layout *l)
 int sk_rows_fit(const uint8_t *in, size_t n, uint32_t most, const struct row_layout *l)
 {
     double bits = bits_by(in, n, l);
-    return bits < INFINITY && fabs(bits - l->bits) <= l->bits / 64 && sk_rows_width(in, n, most) == l->likely;
+    return bits < INFINITY && fabs(bits - l->bits) <= l->bits / 64 && is_as_likely(in, n, most, l->likely);
 }
 
 int sk_rows_again(const uint8_t *in, size_t n, uint32_t most, struct row_layout *l)
 {
     enum { FAR = 8 };
     struct looks s = {in, n / l->width, l->width, l->lag, {0}, {0}};
-    if (s.rows < LOOKS / 4 || s.rows / 4 < l->lag || sk_rows_width(in, n, most) != l->likely)
+    if (s.rows < LOOKS / 4 || s.rows / 4 < l->lag || !is_as_likely(in, n, most, l->likely))
         return 0;
     struct row_layout again = *l;
     choose_looks(&s);

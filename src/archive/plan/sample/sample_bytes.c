@@ -4,6 +4,7 @@
 #include "archive/coding/block.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "codec/general/gzip_least.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -92,21 +93,25 @@ static int is_random(const struct sk_part *part)
     return bits_of(part->raw, part->size_bytes) > 8 - SAVES - CHANCE / (double)part->size_bytes;
 }
 
-/* About what gzip leaves of a sample of which r leaves more than it: it takes long, and a quarter of the sample mostly tells that it leaves no less.
- * 0: it may. */
+/* About what gzip leaves, or less, of a sample of which r leaves more than it: it takes long, and a quarter of the sample mostly tells that it leaves no less, often
+ * without it. 0: it may. */
 static size_t no_less_by_gzip(struct sk_coder *c, const struct sk_part *part, const struct sk_recipe *plain, const struct sk_recipe *r)
 {
     enum { SHARE = 4, WORDS = 64 };
     struct sk_part some = *part;
     struct sk_recipe quick = *r;
+    struct sk_gzip_least least = {0};
     some.size_bytes = part->size_bytes / SHARE / WORDS * WORDS;
     some.raw += (part->size_bytes - some.size_bytes) / 2 / WORDS * WORDS;
     some.count = 0;
     quick.level = 1;
     if (r->form != SK_FORM_BYTES || some.size_bytes < TOO_SMALL / SHARE / 2)
         return 0;
-    size_t by_gzip = try_one(c, &some, plain);
-    return by_gzip >= try_one(c, &some, &quick) ? (size_t)((double)by_gzip / (double)some.size_bytes * (double)part->size_bytes) : 0;
+    size_t by_quick = try_one(c, &some, &quick), by_gzip = (size_t)sk_gzip_least(&least, some.raw, 0, some.size_bytes);
+    sk_gzip_least_free(&least);
+    if (by_gzip < by_quick)
+        by_gzip = try_one(c, &some, plain);
+    return by_gzip >= by_quick ? (size_t)((double)by_gzip / (double)some.size_bytes * (double)part->size_bytes) : 0;
 }
 
 void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least, size_t plain_bytes, size_t *gzipped)
@@ -285,9 +290,30 @@ static int read_beginning(struct sk_ska_plan *p, const struct sk_ska_segment *se
     return rc;
 }
 
+/* What a quick compressor leaves of a byte of in[0, n) that comes a step or more after others. Of much, a step in the middle tells. 0: no memory. */
+static double after_a_step(const uint8_t *in, size_t n, size_t distance)
+{
+    enum { QUICK = 1, LEAST = 256 << 10, WORDS = 64 };
+    struct sk_packer packer = {0};
+    size_t some = distance > LEAST ? distance : (LEAST + distance - 1) / distance * distance, stored = n;
+    int backend = SK_BACKEND_ZSTD, all = 3 * some > n;
+    if (!all) {
+        in += (n - 2 * some) / 2 / WORDS * WORDS;
+        packer.before = in;
+        packer.before_bytes = some;
+        in += some;
+    }
+    some = all ? n : some;
+    uint8_t *to = malloc(sk_pack_bound(some));
+    int rc = to ? sk_pack(&packer, &backend, all ? QUICK | SK_PACK_LONG : QUICK, in, some, to, &stored, NULL) : SAIKAI_ENOMEM;
+    sk_packer_free(&packer);
+    free(to);
+    return rc ? 0 : (double)stored / (double)some;
+}
+
 int sk_try_frames(struct sk_ska_plan *p, const struct sk_ska_segment *segments, size_t count, struct sk_recipe *r, double *share, struct saikai_error *err)
 {
-    enum { QUICK = 1, LEAST = 64 << 10 };
+    enum { LEAST = 64 << 10 };
     static const double LESS = 0.95, SOME = 0.125;
     uint64_t some = 0, most = p->opt.memory_bytes / 16 < SK_FRAMES_LOOKED_AT ? p->opt.memory_bytes / 16 : SK_FRAMES_LOOKED_AT;
     for (size_t i = 0; i < count && some < most; i++)
@@ -296,19 +322,15 @@ int sk_try_frames(struct sk_ska_plan *p, const struct sk_ska_segment *segments, 
     if (some < LEAST || *share < SOME)
         return 0;
     struct sk_frames_layout l;
-    struct sk_packer packer = {0};
-    uint8_t *in = malloc(some), *to = NULL;
-    size_t n = 0, stored;
-    int rc = in ? read_beginning(p, segments, count, in, (size_t)some, &n, err) : sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample"), backend = SK_BACKEND_ZSTD;
+    uint8_t *in = malloc(some);
+    size_t n = 0;
+    int rc = in ? read_beginning(p, segments, count, in, (size_t)some, &n, err) : sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
     double left = !rc && sk_frames_find(in, n, &l) ? l.bits / 8 : 1;
-    if (!rc && left < LESS * *share && (to = malloc(sk_pack_bound(n))) && !sk_pack(&packer, &backend, QUICK | SK_PACK_LONG, in, n, to, &stored, NULL) &&
-        left < LESS * (double)stored / (double)n) {
-        *r = (struct sk_recipe){.form = SK_FORM_FRAMES, .backend = SK_BACKEND_ZSTD, .level = STRONG};
+    if (!rc && left < LESS * *share && left < LESS * after_a_step(in, n, l.distance)) {
+        *r = (struct sk_recipe){.form = SK_FORM_FRAMES, .backend = SK_BACKEND_ZSTD, .level = STRONG, .steps = l};
         *share = left;
     }
-    sk_packer_free(&packer);
     free(in);
-    free(to);
     return rc;
 }
 
@@ -383,7 +405,7 @@ int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
         if (text && !fortran && recipe->form == SK_FORM_BYTES && sk_rows_are_wide(sample, taken[0].box.nx))
             rc = try_wide(p, segments, count, sample, recipe, &least, err);
         recipe->share = (double)least / (double)part.size_bytes;
-        if (!rc && recipe->form != SK_FORM_TEXT && recipe->form != SK_FORM_LABELLED) {
+        if (!rc && recipe->form != SK_FORM_TEXT && recipe->form != SK_FORM_LABELLED && sk_frames_likely(sample, part.size_bytes)) {
             double share = recipe->share;
             rc = sk_try_frames(p, segments, count, recipe, &share, err);
             recipe->share = share;

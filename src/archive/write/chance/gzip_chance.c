@@ -3,6 +3,8 @@
 #include "archive/write/chance/gzip_chance.h"
 #include "archive/write/chance/pieces.h"
 
+#include "codec/general/gzip_least.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -57,9 +59,15 @@ static int is_stored(const uint8_t *in, size_t n)
     return bits > LEAST * (double)n;
 }
 
-/* About what gzip leaves of in[from, n): what it stores is that long, and all else it is shown with what stands before. -1: no memory;
- * *shown: bytes that it was. */
-static double leaves_of(const uint8_t *in, size_t from, size_t n, uint64_t *shown)
+/* How the runs of some bytes are told from each other and counted. */
+struct count {
+    struct sk_gzip_least least;
+    int exactly; /* 1: gzip is shown what it does not store, 0: less than it leaves of that is told without it */
+    uint64_t shown;
+};
+
+/* About what gzip leaves of in[from, n), or less: what it stores is that long, and all else is looked at with what stands before. -1: no memory. */
+static double leaves_of(struct count *c, const uint8_t *in, size_t from, size_t n)
 {
     enum { FRAME = 6 };
     static const double ENDS = 1.0 / 512; /* codes that begin elsewhere */
@@ -71,52 +79,72 @@ static double leaves_of(const uint8_t *in, size_t from, size_t n, uint64_t *show
             end += n - end < RUN ? n - end : RUN;
         if (alike) {
             left += (double)(end - at);
-            continue;
-        }
-        if (!(stored = sk_gzip_leaves(LEVEL, in + at - back, back, in + at, end - at)))
+        } else if (!c->exactly) {
+            left += sk_gzip_least(&c->least, in + at - back, back, back + end - at) * (1 - ENDS);
+        } else if ((stored = sk_gzip_leaves(LEVEL, in + at - back, back, in + at, end - at))) {
+            left += (double)(stored - FRAME) * (1 - ENDS);
+            c->shown += end - at;
+        } else {
             return -1;
-        left += (double)(stored - FRAME) * (1 - ENDS);
-        *shown += end - at;
+        }
     }
     return left;
 }
 
 /* Whether gzip may leave no more than so many bytes of all; it is not asked any more when it has been shown much of them. */
-static int dense_may_leave(struct sk_ska_plan *p, uint64_t total, uint64_t stored_bytes)
+static int may_leave(struct sk_ska_plan *p, struct count *c, uint64_t total, uint64_t stored_bytes)
 {
     uint8_t *buf = malloc(BACK + WINDOW);
-    uint64_t shown = 0, most = total / 6 + WINDOW;
+    uint64_t most = total / 6 + WINDOW;
     double left = 0, some = buf ? 0 : -1;
     for (uint32_t f = 0; f < p->a.file_count && some >= 0; f++)
         for (uint64_t from = 0, size = p->a.files[f].size_bytes; from < size && some >= 0; from += WINDOW) {
             size_t back = from < BACK ? (size_t)from : BACK, n = size - from < WINDOW ? (size_t)(size - from) : WINDOW;
             struct sk_ska_range r = {f, from - back, back + n, buf};
-            some = shown > most || sk_feed_fetch(p->feed, &r, 1, NULL) ? -1 : leaves_of(buf, back, back + n, &shown);
+            some = c->shown > most || sk_feed_fetch(p->feed, &r, 1, NULL) ? -1 : leaves_of(c, buf, back, back + n);
             left += some;
         }
     free(buf);
     return some < 0 || left <= (double)stored_bytes;
 }
 
+/* gzip itself is only asked where what is told without it leaves it open. */
+static int dense_may_leave(struct sk_ska_plan *p, uint64_t total, uint64_t stored_bytes)
+{
+    struct count c = {.exactly = 0};
+    int may = may_leave(p, &c, total, stored_bytes);
+    sk_gzip_least_free(&c.least);
+    c = (struct count){.exactly = 1};
+    return may && may_leave(p, &c, total, stored_bytes);
+}
+
+/* What gzip leaves of a byte of a short piece, or less than that; below 0: it cannot be told. */
+static double of_short_piece(struct sk_packer *packer, struct sk_gzip_least *least, uint8_t *buf, size_t n, int by_gzip)
+{
+    int gzip = SK_BACKEND_GZIP;
+    size_t stored;
+    if (!by_gzip)
+        return sk_gzip_least(least, buf, 0, n) / (double)n;
+    return sk_pack(packer, &gzip, LEVEL, buf, n, buf + PIECE, &stored, NULL) ? -1 : (double)stored / (double)n;
+}
+
 /* Whether short pieces tell already that gzip leaves more than `share` of all bytes: what stands before them would shorten them by half of what
- * they shrink at most, and a quarter of all has not been seen by four of them, a sixteenth by all. */
-static int is_clear(struct sk_ska_plan *p, struct sk_packer *packer, uint64_t total, double share, uint8_t *buf)
+ * they shrink at most, and a quarter of all has not been seen by four of them, a sixteenth by all. by_gzip: it is asked, which takes long. */
+static int is_clear(struct sk_ska_plan *p, struct sk_packer *packer, uint64_t total, double share, uint8_t *buf, int by_gzip)
 {
     enum { SHORT = 8 << 10 };
     static const double LITTLE = 0.4; /* of bytes that shrink more than that, short pieces say nothing */
+    struct sk_gzip_least least = {0};
     double x[PIECES];
-    int clear = 0;
-    if (share < LITTLE || total / PIECES < SHORT)
-        return 0;
-    for (int k = 1; k <= PIECES && !clear; k++) {
-        int gzip = SK_BACKEND_GZIP;
-        size_t stored, n = sk_pieces_read(p, total / PIECES * order[k - 1] + total / PIECES / 3, SHORT, buf);
-        if (!n || sk_pack(packer, &gzip, LEVEL, buf, n, buf + PIECE, &stored, NULL))
-            return 0;
-        x[k - 1] = (double)stored / (double)n;
-        double mean = sk_pieces_mean(x, k);
-        clear = k >= FEW && !(k & (k - 1)) && sk_pieces_least(x, k) - (1 - mean) / 2 - mean / k > share;
+    int clear = 0, told = share >= LITTLE && total / PIECES >= SHORT;
+    for (int k = 1; k <= PIECES && !clear && told; k++) {
+        size_t n = sk_pieces_read(p, total / PIECES * order[k - 1] + total / PIECES / 3, SHORT, buf);
+        x[k - 1] = n ? of_short_piece(packer, &least, buf, n, by_gzip) : -1;
+        told = x[k - 1] >= 0;
+        double mean = told ? sk_pieces_mean(x, k) : 0;
+        clear = told && k >= FEW && !(k & (k - 1)) && sk_pieces_least(x, k) - (1 - mean) / 2 - mean / k > share;
     }
+    sk_gzip_least_free(&least);
     return clear;
 }
 
@@ -126,7 +154,8 @@ int sk_gzip_may_be_shorter(struct sk_ska_plan *p, uint64_t total, uint64_t store
     struct sk_packer packer = {0};
     uint8_t *buf = malloc(PIECE + sk_pack_bound(PIECE));
     struct pieces l = {0};
-    int may = !buf || !is_clear(p, &packer, total, (double)stored_bytes / (double)total, buf), done = 0;
+    double leaves = (double)stored_bytes / (double)total;
+    int may = !buf || !(is_clear(p, &packer, total, leaves, buf, 0) || is_clear(p, &packer, total, leaves, buf, 1)), done = 0;
     for (int k = 1; k <= PIECES && buf && may && !done; k++) {
         int gzip = SK_BACKEND_GZIP, zstd = SK_BACKEND_ZSTD;
         size_t by_gzip = 0, by_zstd = 0, n = sk_pieces_read(p, total / PIECES * order[k - 1], PIECE, buf);
@@ -135,7 +164,7 @@ int sk_gzip_may_be_shorter(struct sk_ska_plan *p, uint64_t total, uint64_t store
         l.share[l.count] = (double)by_gzip / (double)n;
         l.over[l.count++] = (double)by_gzip / (double)by_zstd;
         if (k >= FEW && !(k & (k - 1)))
-            may = leave_it_open(&l, (double)stored_bytes / (double)total, whole);
+            may = leave_it_open(&l, leaves, whole);
         done = k == FEW && may && sk_pieces_mean(l.share, k) > DENSE;
     }
     if (done)
