@@ -148,7 +148,15 @@ static int wide_ready(struct sk_coder *c, const struct sk_part *before)
     return ready;
 }
 
-/* Rows begin where a file's do: each segment has its own. */
+/* Bytes of a number of a part; 0: it is bytes of nobody knows what. */
+static size_t element_of(const struct sk_part *p)
+{
+    size_t n = sk_type_size(p->type);
+    return p->type == SAIKAI_U8 ? 0 : p->type == SAIKAI_C64 || p->type == SAIKAI_C128 ? n / 2 : n;
+}
+
+/* Rows begin where a file's do: each segment has its own. Numbers of one kind go on where those that they come after do: what is short has no
+ * tables of its own then. */
 static int put_rows(struct sk_coder *c, const struct sk_part *p, const struct sk_part *before, const struct sk_recipe *r, struct sk_buf *bytes,
                     struct sk_buf *numbers, struct saikai_error *err)
 {
@@ -158,11 +166,14 @@ static int put_rows(struct sk_coder *c, const struct sk_part *p, const struct sk
         sk_rows_begin(c->rows);
     if (sk_coder_room(bytes, p->size_bytes)) /* at once, as to grow it would be to copy it */
         bytes->len = 0;
-    sk_rows_marks(c->rows, p->type == SAIKAI_U8); /* not in an array */
-    for (size_t k = 0, at = 0; k < p->count && !rc; at += bytes_of(p, k++)) {
+    sk_rows_elements(c->rows, element_of(p));
+    for (size_t k = 0, at = 0, n; k < p->count && !rc; at += n) {
+        size_t place = place_of(c, k, at);
+        for (n = bytes_of(p, k++); before && element_of(p) && k < p->count && place_of(c, k, at + n) == place + n;)
+            n += bytes_of(p, k++);
         if (before)
-            sk_rows_after(c->rows, before->raw, before->size_bytes, place_of(c, k, at));
-        rc = sk_rows_put(c->rows, p->raw + at, bytes_of(p, k), bytes, numbers, err);
+            sk_rows_after(c->rows, before->raw, before->size_bytes, place);
+        rc = sk_rows_put(c->rows, p->raw + at, n, bytes, numbers, err);
     }
     return rc;
 }

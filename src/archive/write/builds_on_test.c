@@ -194,6 +194,49 @@ static void variables_of_another_order(void **state)
     }
 }
 
+static int compared;
+static void count_compared(void *arg, int level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    compared += strstr(line, "after the set before") != NULL;
+}
+
+/* Values without a pattern in their lower bits, of which step 0 and step 1 have none alike, and step 2 nearly those of step 0. */
+static double rough(int i, int step)
+{
+    uint64_t x = ((uint64_t)i * 2 + (uint64_t)(step & 1)) * 0x9e3779b97f4a7c15u;
+    x ^= x >> 31;
+    return 1 + (double)(x * 0xbf58476d1ce4e5b9u >> 12) * 0x1p-52 + (step == 2 ? 1e-9 * (i % 7) : 0);
+}
+
+/* Pieces of what is all new say that nothing is gained, and then it is made alone, once; what has changed a little is made after the other one alone. */
+static void what_gains_nothing_is_not_compared(void **state)
+{
+    (void)state;
+    enum { VALUES = 300000 };
+    static uint8_t file[VALUES * 8 + 256];
+    struct saikai_error err = {0};
+    struct sk_archive_stats st = {0};
+    uint64_t first = 0;
+    sk_io_mkdirs(at("gain"), NULL);
+    for (int set = 0; set < 3; set++) {
+        struct sk_archive_options o = {.no_sync = 1, .threads = 1, .quick = 1, .previous = set ? at("gain/0.ska") : NULL};
+        struct sk_archive_input in = {.name = "v.nc", .data = file, .bytes = make_netcdf(file, VALUES, rough, set)};
+        compared = 0;
+        sk_log_set(count_compared, NULL, SK_LOG_DEBUG);
+        int rc = sk_archive_create(at("gain/%d.ska", set), &in, 1, &o, &st, &err);
+        sk_log_set(NULL, NULL, 0);
+        if (rc)
+            fail_msg("%s", err.text);
+        first = set ? first : st.stored_bytes;
+        assert_int_equal(compared > 0, set == 2);
+        assert_int_equal(st.depth, set == 2);
+        assert_true(set == 2 ? st.stored_bytes < first / 2 : st.stored_bytes > VALUES * 6);
+        expect(at("gain/%d.ska", set), "v.nc", file, in.bytes);
+    }
+}
+
 /* From 1 to 2, every bit of it. */
 static double uniform(void)
 {
@@ -231,7 +274,7 @@ static void every_second_number_is_new(void **state)
 static void pieces_may_be_wrong(void **state)
 {
     (void)state;
-    enum { ROWS = 110000, ROW = 4, PIECE = 40 * KIB };
+    enum { ROWS = 220000, ROW = 4, PIECE = 40 * KIB };
     static double values[ROWS][ROW];
     struct saikai_error err = {0};
     uint64_t stored[2] = {0};
@@ -317,6 +360,7 @@ int main(void)
         cmocka_unit_test(too_little_memory_to_build_on_another),
         cmocka_unit_test(memory_for_some_blocks),
         cmocka_unit_test(variables_of_another_order),
+        cmocka_unit_test(what_gains_nothing_is_not_compared),
         cmocka_unit_test(every_second_number_is_new),
         cmocka_unit_test(pieces_may_be_wrong),
         cmocka_unit_test(what_was_unpacked_last_is_there),

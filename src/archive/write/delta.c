@@ -3,6 +3,7 @@
 #include "archive/write/delta.h"
 #include "archive/coding/block.h"
 #include "archive/file/names.h"
+#include "archive/write/chance/after_chance.h"
 
 #include "base/log.h"
 #include "base/order.h"
@@ -17,9 +18,10 @@
 struct seat {
     int taken;
     struct sk_unpacker unpacker;
-    struct sk_coder coder;
-    struct sk_buf out, piece;
-    uint64_t *places; /* of each segment of a part in the one below */
+    struct sk_after_room room;
+    struct sk_buf out;
+    struct sk_after_chance *chances; /* of each part of a block */
+    uint32_t rows_of;                /* the part, from 1 on, whose rows the coder knows from its pieces; 0: none */
 };
 
 struct sk_archive_delta {
@@ -93,10 +95,11 @@ void sk_archive_delta_free(struct sk_archive_delta *g)
         return;
     for (int i = 0; i < g->count; i++) {
         sk_unpacker_free(&g->seats[i].unpacker);
-        sk_coder_free(&g->seats[i].coder);
+        sk_coder_free(&g->seats[i].room.coder);
         sk_buf_free(&g->seats[i].out);
-        sk_buf_free(&g->seats[i].piece);
-        free(g->seats[i].places);
+        sk_buf_free(&g->seats[i].room.piece);
+        free(g->seats[i].room.places);
+        free(g->seats[i].chances);
     }
     free(g->was);
     pthread_cond_destroy(&g->freed);
@@ -134,118 +137,10 @@ static void leave_seat(struct sk_archive_delta *g, struct seat *s)
 
 /* ---- one part after the one below ---- */
 
-enum { LEVEL = 9, LEVEL_ROWS = 5, STRONG = 19 };
-
-static int level_of(const struct sk_recipe *r, int usual)
-{
-    return (r->level & ~SK_PACK_LONG) >= SK_PACK_BEST ? STRONG : usual;
-}
-
 /* 1: forms whose streams come after those of the part below. */
 static int builds(const struct sk_recipe *r)
 {
     return r->form == SK_FORM_BYTES || r->form == SK_FORM_RECORDS || sk_form_apart(r->form);
-}
-
-/* The same with a compressor that knows what to do with what comes before. */
-static struct sk_recipe after_bytes(const struct sk_recipe *r)
-{
-    struct sk_recipe same = *r;
-    if (r->backend != SK_BACKEND_ZSTD || sk_form_apart(r->form)) {
-        same.backend = SK_BACKEND_ZSTD;
-        same.level = level_of(r, LEVEL);
-        same.form = sk_form_apart(r->form) ? SK_FORM_BYTES : r->form;
-    }
-    return same;
-}
-
-/* As columns of numbers, of text or of rows, each after the same one below. */
-static struct sk_recipe after_numbers(const struct sk_part *p, const struct sk_recipe *r)
-{
-    enum { LOOKED_AT = 64 << 10 };
-    size_t n = p->size_bytes < LOOKED_AT ? p->size_bytes : LOOKED_AT;
-    const uint8_t *some = p->raw + (p->size_bytes - n) / 2;
-    int text = r->form == SK_FORM_TEXT || r->form == SK_FORM_LABELLED, labels = r->form == SK_FORM_LABELLED;
-    if (r->form == SK_FORM_BYTES && !r->filter && p->type == SAIKAI_U8 && (text = sk_text_likely(some, n)))
-        labels = sk_text_has_labels(some, n);
-    return (struct sk_recipe){.form = !text ? SK_FORM_ROWS_AFTER : labels ? SK_FORM_LABELLED_AFTER : SK_FORM_TEXT_AFTER,
-                              .backend = SK_BACKEND_ZSTD, .level = level_of(r, text ? LEVEL : LEVEL_ROWS)};
-}
-
-/* About what pieces from all over a part leave of all of it, after the part below: anywhere in that, since what was taken out as a
- * repeat, here or there, has moved the rest. */
-static double about_bytes(struct seat *s, const struct sk_part *p, const struct sk_part *below)
-{
-    enum { PIECE = 24 << 10, PIECES = 4, MOST = 32 << 20, QUICK = 3 };
-    size_t n = p->size_bytes, beside = below->size_bytes < MOST ? below->size_bytes : MOST, stored;
-    const uint8_t *some = p->raw;
-    int backend = SK_BACKEND_ZSTD;
-    if (n > 2 * PIECES * PIECE) {
-        s->piece.len = 0;
-        for (size_t k = 0; k < PIECES; k++)
-            sk_buf_put(&s->piece, p->raw + n / (2 * PIECES) * (2 * k + 1), PIECE);
-        some = s->piece.data;
-        n = s->piece.len;
-    } else if (n > PIECES * PIECE) {
-        some += (n - PIECES * PIECE) / 2;
-        n = PIECES * PIECE;
-    }
-    void *to = sk_buf_ok(&s->piece) ? sk_coder_room(&s->coder.packed, sk_pack_bound(n)) : NULL;
-    if (!to || !n || !beside)
-        return (double)p->size_bytes;
-    sk_stream_after(&s->coder, below->raw + (below->size_bytes - beside) / 2, beside);
-    if (sk_pack(&s->coder.packer, &backend, QUICK, some, n, to, &stored, NULL))
-        return 0;
-    return (double)stored / (double)n * (double)p->size_bytes;
-}
-
-/* What the bytes of a part from `at` on, of one segment and at most so many, take by columns; *n: how many they are. SIZE_MAX: failed. */
-static size_t one_piece(struct seat *s, const struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below, size_t at, size_t *n)
-{
-    enum { WORD = 64 };
-    size_t width = sk_type_size(p->type), k = 0, skip = at, all;
-    while (k + 1 < p->count && skip >= (all = sk_box_count(p->segments[k].box) * width)) {
-        skip -= all;
-        k++;
-    }
-    all = sk_box_count(p->segments[k].box) * width;
-    skip = all < *n ? 0 : skip < all - *n ? skip / WORD * WORD : (all - *n) / WORD * WORD;
-    *n = all - skip < *n ? all - skip : *n;
-    struct sk_ska_segment some = p->segments[k];
-    struct sk_part piece = *p;
-    uint64_t place = s->places[k] + skip;
-    some.box = (struct sk_stencil_box){1, 1, *n / width};
-    *n = *n / width * width;
-    piece.segments = &some;
-    piece.count = 1;
-    piece.size_bytes = *n;
-    for (size_t i = 0; i < k; i++)
-        piece.raw += sk_box_count(p->segments[i].box) * width;
-    piece.raw += skip;
-    s->coder.previous = below;
-    s->coder.places = &place;
-    s->piece.len = 0;
-    return *n && sk_block_encode(&s->coder, &piece, 1, r, &s->piece, NULL) ? SIZE_MAX : s->piece.len;
-}
-
-/* The same by columns, of pieces from all over the part; few bytes are all looked at. */
-static double about_numbers(struct seat *s, const struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below)
-{
-    enum { PIECE = 40 << 10, PIECES = 4 };
-    size_t stored = 0, seen = 0;
-    if (p->size_bytes <= 2 * PIECES * PIECE)
-        return 0;
-    struct sk_recipe quick = *r; /* of so few bytes of numbers by their place another level leaves about the same */
-    quick.level = r->form == SK_FORM_ROWS_AFTER && r->level == LEVEL_ROWS ? 1 : r->level;
-    for (size_t k = 0; k < PIECES; k++) {
-        s->coder.same_rows = k > 0;
-        size_t n = PIECE, one = one_piece(s, p, &quick, below, p->size_bytes / (2 * PIECES) * (2 * k + 1), &n);
-        if (one == SIZE_MAX)
-            return 0;
-        stored += one;
-        seen += n;
-    }
-    return seen ? (double)stored / (double)seen * (double)p->size_bytes : 0;
 }
 
 /* The part once more by recipe r behind what is in s->out from `start` on; what is shorter stays. Nothing there: this one. */
@@ -253,9 +148,9 @@ static int encode_after(struct seat *s, struct sk_part *p, const struct sk_recip
                         struct saikai_error *err)
 {
     size_t end = s->out.len, least = end - start;
-    s->coder.previous = below;
-    s->coder.places = s->places;
-    int rc = sk_block_encode(&s->coder, p, 1, r, &s->out, err);
+    s->room.coder.previous = below;
+    s->room.coder.places = s->room.places;
+    int rc = sk_block_encode(&s->room.coder, p, 1, r, &s->out, err);
     if (rc || !sk_buf_ok(&s->out))
         return rc ? rc : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
     size_t n = s->out.len - end;
@@ -273,38 +168,35 @@ static void in_file_order(struct sk_part *p)
     p->native = !sk_part_foreign(p);
 }
 
-/* A part, and what is known of it. */
-struct looked_at {
-    const struct sk_recipe *r;
-    const uint8_t *alone; /* as it is by itself; NULL: it need not be, as it clearly takes less after the one below */
-    size_t alone_bytes;
-    int numbers; /* 1: there are columns of numbers below: by `by` it takes about so many bytes */
-    struct sk_recipe by;
-    double about;
+/* A part alone; NULL: it need not be made so. */
+struct by_itself {
+    const uint8_t *data;
+    size_t bytes;
 };
 
-/* What leaves more than so much of pieces finds nothing that is worth the time. */
-static const double NOTHING = 0.97, CHANGED = 0.85;
-
-/* A part as what it is alone, or after the one below, whichever is shorter. */
-static int encode_part(struct seat *s, struct sk_part *p, const struct looked_at *l, const struct sk_part *const *below, struct saikai_error *err)
+/* A part as what it is alone, or after the one below, whichever is shorter. known: its rows are those of its pieces. */
+static int encode_part(struct seat *s, struct sk_part *p, const struct sk_after_chance *c, const struct by_itself *alone, int known,
+                       const struct sk_part *const *below, struct saikai_error *err)
 {
+    static const double CHANGED = 0.85, DENSE = 0.97;
     size_t start = s->out.len;
-    const struct sk_recipe *r = l->r;
+    const struct sk_recipe *r = c->alone;
     int rc = 0;
-    if (l->alone)
-        sk_buf_put(&s->out, l->alone, l->alone_bytes);
+    if (alone->data)
+        sk_buf_put(&s->out, alone->data, alone->bytes);
     if (!*below || !(*below)->size_bytes || r->form == SK_FORM_TAKE)
         return sk_buf_ok(&s->out) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
     in_file_order(p);
-    if (l->numbers && (!l->alone || (l->about < 1.2 * (double)l->alone_bytes && l->about < NOTHING * (double)p->size_bytes))) {
-        s->coder.same_rows = l->about > 0; /* those of its pieces */
-        rc = encode_after(s, p, &l->by, below, start, err);
+    if (c->numbers && (!alone->data || !sk_after_is_hopeless(c, p->size_bytes, alone->bytes))) {
+        s->room.coder.same_rows = known;
+        rc = encode_after(s, p, &c->by, below, start, err);
     }
-    /* what filters and records make of bytes is not told by a piece; where numbers take much less than alone, they have changed, and bytes are others */
-    int unsure = (r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter)) && (double)(s->out.len - start) > CHANGED * (double)l->alone_bytes;
-    if (!rc && builds(r) && (unsure || about_bytes(s, p, *below) < 1.1 * (double)(s->out.len - start))) {
-        struct sk_recipe by = after_bytes(r);
+    /* what filters and records make of bytes is not told by a piece, but that they have been compressed already; where numbers take much less than alone, they
+     * have changed, and bytes are others */
+    int dense = alone->data && (double)alone->bytes > DENSE * (double)p->size_bytes;
+    int unsure = !dense && (r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter)) && (double)(s->out.len - start) > CHANGED * (double)alone->bytes;
+    if (!rc && builds(r) && (unsure || sk_after_bytes_take(&s->room, p, *below, dense) < 1.1 * (double)(s->out.len - start))) {
+        struct sk_recipe by = sk_after_bytes(r);
         rc = encode_after(s, p, &by, below, start, err);
     }
     return rc;
@@ -345,8 +237,8 @@ static const struct spot *spot_at(const struct spot *list, size_t n, uint32_t fi
 static int find_places(struct sk_archive_delta *g, struct seat *s, const struct sk_part *p, const struct sk_part *below)
 {
     struct spot *list = malloc((below->count + 1) * sizeof *list);
-    uint64_t *more = realloc(s->places, (p->count + 1) * sizeof *more), at = 0;
-    s->places = more ? more : s->places;
+    uint64_t *more = realloc(s->room.places, (p->count + 1) * sizeof *more), at = 0;
+    s->room.places = more ? more : s->room.places;
     if (!list || !more) {
         free(list);
         return -1;
@@ -378,25 +270,26 @@ static int find_places(struct sk_archive_delta *g, struct seat *s, const struct 
 
 /* ---- a block ---- */
 
-/* How much less after the one below is clearly less: samples may err, of predictions the least. */
-static const double CLEARLY = 0.92, CLEARLY_PREDICTED = 0.96;
-
-/* About what a part takes alone; 0: nobody knows. A sample does not tell how much repeats in all of it. */
-static double about_alone(const struct sk_part *p, const struct sk_recipe *r)
+/* Looks at pieces of all parts of a block. */
+static int look_at_parts(struct sk_archive_delta *g, struct seat *s, size_t i, struct sk_part *parts, const struct sk_part *const *below, struct saikai_error *err)
 {
-    return r->form == SK_FORM_PREDICT || sk_form_apart(r->form) ? r->share * (double)p->size_bytes : 0;
-}
-
-/* Part k of the block alone, behind what is in `alone`. */
-static int encode_alone(struct sk_coder *c, struct sk_part *parts, uint32_t k, struct sk_buf *alone, struct looked_at *l, struct saikai_error *err)
-{
-    size_t start = alone->len;
-    int rc = sk_block_encode_part(c, parts, (int)k, l->r, alone, err);
-    if (!rc) {
-        l->alone = alone->data + start;
-        l->alone_bytes = alone->len - start;
+    const struct sk_ska_block *b = &g->p->a.blocks[i];
+    struct sk_after_chance *more = realloc(s->chances, (b->count + 1) * sizeof *more);
+    int rc = more ? 0 : SAIKAI_ENOMEM;
+    s->chances = more ? more : s->chances;
+    s->rows_of = 0;
+    for (uint32_t k = 0; k < b->count && !rc; k++) {
+        const struct sk_recipe *r = &g->p->recipes[b->first + k];
+        int numbers = g->numbers && below[k] && below[k]->size_bytes && r->form != SK_FORM_TAKE;
+        in_file_order(&parts[k]);
+        if (numbers)
+            rc = find_places(g, s, &parts[k], below[k]);
+        if (rc)
+            break;
+        more[k] = sk_after_look(&s->room, &parts[k], r, numbers, &below[k]);
+        s->rows_of = more[k].bytes > 0 ? k + 1 : s->rows_of;
     }
-    return rc;
+    return rc ? sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts") : 0;
 }
 
 /* All parts of a block one after another in s->out. Those that have to be seen alone are it in `alone`; *expected: about what all of them
@@ -410,28 +303,24 @@ static int encode_parts(struct sk_archive_delta *g, struct seat *s, size_t i, st
     *all_alone = 1;
     for (uint32_t k = 0; k < b->count && !rc; k++) {
         struct sk_part *p = &parts[k];
-        struct looked_at l = {.r = &g->p->recipes[b->first + k]};
-        double by_itself = about_alone(p, l.r);
+        const struct sk_after_chance *chance = &s->chances[k];
+        struct by_itself by_itself = {NULL, 0};
+        size_t start = alone->len;
         in_file_order(p);
-        l.numbers = g->numbers && below[k] && below[k]->size_bytes && l.r->form != SK_FORM_TAKE;
         if (below[k] && find_places(g, s, p, below[k]))
             rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts");
-        if (!rc && l.numbers) {
-            l.by = after_numbers(p, l.r);
-            l.about = about_numbers(s, p, &l.by, &below[k]);
+        if (!rc && !sk_after_is_clear(chance)) {
+            rc = sk_block_encode_part(c, parts, (int)k, chance->alone, alone, err);
+            by_itself = (struct by_itself){alone->data + start, alone->len - start};
         }
-        if (!rc && (!l.about || l.about > (l.r->form == SK_FORM_PREDICT ? CLEARLY_PREDICTED : CLEARLY) * by_itself))
-            rc = encode_alone(c, parts, k, alone, &l, err);
         if (!rc)
-            rc = encode_part(s, p, &l, &below[k], err);
-        *all_alone &= l.alone != NULL;
-        *expected += l.alone ? (double)l.alone_bytes : by_itself;
-        sk_log(SK_LOG_DEBUG, "archive: block %zu, part %u, %s: %zu bytes, %.0f alone%s, %zu so far after the set before", i, k,
-               g->p->a.classes[g->p->a.parts[b->first + k].class].key, p->size_bytes, l.alone ? (double)l.alone_bytes : by_itself,
-               l.alone ? "" : " about", s->out.len);
+            rc = encode_part(s, p, chance, &by_itself, s->rows_of == k + 1, &below[k], err);
+        *all_alone &= by_itself.data != NULL;
+        *expected += by_itself.data ? (double)by_itself.bytes : chance->alone_bytes;
+        sk_log(SK_LOG_DEBUG, "archive: block %zu, part %u, %s: %zu bytes, %.0f alone%s, about %.0f after the set before, %zu so far", i, k,
+               g->p->a.classes[g->p->a.parts[b->first + k].class].key, p->size_bytes, by_itself.data ? (double)by_itself.bytes : chance->alone_bytes,
+               by_itself.data ? "" : " about", chance->bytes, s->out.len);
     }
-    s->coder.previous = NULL;
-    s->coder.places = NULL;
     return rc;
 }
 
@@ -443,7 +332,7 @@ int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_code
     const struct sk_part *const *below;
     struct seat *s = take_seat(g, i);
     double expected = 0;
-    int all_alone = 0;
+    int all_alone = 0, worth = 0;
     int rc = sk_unpack_alike(&s->unpacker, p->previous, &p->a, i, &below, err);
     if (rc)
         sk_error_prefix(err, "cannot build on %s (without it, this archive stands alone)",
@@ -451,12 +340,16 @@ int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_code
     s->out.len = 0;
     out->len = 0;
     if (!rc)
+        rc = look_at_parts(g, s, i, parts, below, err);
+    if (!rc && (worth = !sk_after_saves_too_little(s->chances, b->count)))
         rc = encode_parts(g, s, i, c, parts, below, out, &expected, &all_alone, err);
-    if (!rc && (double)s->out.len < expected - expected / 20) {
+    s->room.coder.previous = NULL;
+    s->room.coder.places = NULL;
+    if (!rc && worth && (double)s->out.len < expected * (1 - SK_AFTER_SAVES + (all_alone ? 0 : SK_AFTER_ERRS))) {
         struct sk_buf other = *out;
         *out = s->out;
         s->out = other;
-    } else if (!rc && all_alone) {
+    } else if (!rc && worth && all_alone) {
         b->previous = 0;
     } else if (!rc) {
         b->previous = 0;
@@ -496,9 +389,9 @@ int sk_archive_delta_take(struct sk_archive_delta *g, size_t i, struct sk_part *
     for (uint32_t k = 0; k < b->count && !rc; k++)
         same = same && same_bytes(&parts[k], &r[k], s->unpacker.below.parts);
     if (!rc && same)
-        rc = sk_block_encode(&s->coder, parts, (int)b->count, r, out, err);
+        rc = sk_block_encode(&s->room.coder, parts, (int)b->count, r, out, err);
     for (uint32_t k = 0; k < b->count && !rc && !same; k++)
-        rc = sk_block_encode(&s->coder, parts + k, 1, &plain, out, err);
+        rc = sk_block_encode(&s->room.coder, parts + k, 1, &plain, out, err);
     if (!same)
         b->previous = 0;
     leave_seat(g, s);

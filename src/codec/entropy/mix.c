@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define LOW ((uint32_t)1 << 15)
+#define LOW ((uint32_t)SK_MIX_LOW)
 
 static void put_freq(struct sk_buf *out, unsigned v)
 {
@@ -208,20 +208,6 @@ static inline __attribute__((always_inline)) const uint8_t *refill_all(uint32_t 
     return p + at;
 }
 
-/* One symbol, with the end in view. */
-static inline int careful(struct sk_mix_in *m, const uint32_t *table, uint8_t *symbol)
-{
-    uint32_t *x = &m->x[m->count++ % SK_MIX_STATES];
-    *x = take(*x, table, symbol);
-    if (*x < LOW) {
-        if (m->end - m->p < 2)
-            return -1;
-        *x = refill(*x, m->p);
-        m->p += 2;
-    }
-    return 0;
-}
-
 int sk_mix_get(struct sk_mix_in *m, const uint32_t (*tables)[SK_MIX_ONE], const uint8_t *group_of,
                const uint8_t *ctx, size_t n, uint8_t *symbols)
 {
@@ -242,7 +228,7 @@ int sk_mix_get(struct sk_mix_in *m, const uint32_t (*tables)[SK_MIX_ONE], const 
         m->p = p;
     }
     for (; i < n; i++)
-        if (careful(m, tables[group_of[ctx[i]]], &symbols[i]))
+        if (sk_mix_get_one(m, tables[group_of[ctx[i]]], &symbols[i]))
             return -1;
     return 0;
 }
@@ -254,7 +240,7 @@ int sk_mix_get_masked(struct sk_mix_in *m, const uint32_t (*tables)[SK_MIX_ONE],
     for (size_t i = 0; i < n; i++) {
         if (bits[(at + i) >> 3] >> ((at + i) & 7) & 1)
             symbols[i] = SK_SYMBOL_ZERO;
-        else if (careful(m, tables[group_of[ctx[i]]], &symbols[i]))
+        else if (sk_mix_get_one(m, tables[group_of[ctx[i]]], &symbols[i]))
             return -1;
     }
     return 0;

@@ -8,7 +8,9 @@
 #include "codec/residual/residual.h"
 #include "base/buf.h"
 
-enum { SK_MIX_BITS = 11, SK_MIX_ONE = 1 << SK_MIX_BITS, SK_MIX_GROUPS = 24, SK_MIX_STATES = 4 };
+#include <string.h>
+
+enum { SK_MIX_BITS = 11, SK_MIX_ONE = 1 << SK_MIX_BITS, SK_MIX_GROUPS = 24, SK_MIX_STATES = 4, SK_MIX_LOW = 1 << 15 };
 
 struct sk_mix_model {
     uint16_t freq[SK_SYMBOLS], start[SK_SYMBOLS];
@@ -37,7 +39,24 @@ int sk_mix_start(struct sk_mix_in *m, struct sk_rd *in);
 /* The next n symbols, number i by tables[group_of[ctx[i]]]. -1: the stream is too short. */
 int sk_mix_get(struct sk_mix_in *m, const uint32_t (*tables)[SK_MIX_ONE], const uint8_t *group_of,
                const uint8_t *ctx, size_t n, uint8_t *symbols);
-/* The same where bits says which of the n values are zeros and take none (bit `at` and on). */
+/* The next one, by a table. */
+static inline __attribute__((always_inline)) int sk_mix_get_one(struct sk_mix_in *m, const uint32_t *table, uint8_t *symbol)
+{
+    uint32_t x = m->x[m->count % SK_MIX_STATES], e = table[x & (SK_MIX_ONE - 1)];
+    uint16_t w;
+    *symbol = (uint8_t)e;
+    x = ((e >> 8 & (SK_MIX_ONE - 1)) + 1) * (x >> SK_MIX_BITS) + (e >> 20);
+    if (x < SK_MIX_LOW) {
+        if (m->end - m->p < 2)
+            return -1;
+        memcpy(&w, m->p, 2);
+        m->p += 2;
+        x = x << 16 | w;
+    }
+    m->x[m->count++ % SK_MIX_STATES] = x;
+    return 0;
+}
+/* The next n where bits says which of them are zeros and take none (bit `at` and on). */
 int sk_mix_get_masked(struct sk_mix_in *m, const uint32_t (*tables)[SK_MIX_ONE],
                       const uint8_t *group_of, const uint8_t *ctx, size_t n, const uint8_t *bits,
                       size_t at, uint8_t *symbols);

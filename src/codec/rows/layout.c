@@ -196,8 +196,8 @@ static double choose_guess(const struct looks *s, size_t at, int kind, double le
     return least;
 }
 
-/* What costs least for the bytes of a row at a place. */
-static double choose_kind(const struct looks *s, struct place *p, size_t at, int bytes, struct row_column *c)
+/* What costs least for the bytes of a row at a place. dearer: how many times as dear as they are the bytes by their place are thought to be. */
+static double choose_kind(const struct looks *s, struct place *p, size_t at, int bytes, double dearer, struct row_column *c)
 {
     int wide = bytes == 8;
     double least = words_cost(p, wide ? WORD8 : WORD4), cost;
@@ -207,10 +207,15 @@ static double choose_kind(const struct looks *s, struct place *p, size_t at, int
             least = cost;
             c->kind = (uint8_t)kind;
         }
+    least *= dearer;
     for (int big = 0; big < 2; big++)
         least = choose_guess(s, at, (wide ? FLOAT8 : FLOAT4) + 2 * big, least, c);
     return least;
 }
+
+/* A general compressor takes several times as long for the bytes of numbers as it takes to code the numbers, and never leaves as little as each
+ * place by itself would. */
+static const double DEARER = 1.04;
 
 /* The columns that cost least together. Returns the bits of a byte of them. */
 static double choose_columns(const struct looks *s, struct row_layout *l)
@@ -219,16 +224,17 @@ static double choose_columns(const struct looks *s, struct row_layout *l)
     struct row_column four[ROW_COLUMNS], eight[ROW_COLUMNS];
     uint8_t wide[ROW_COLUMNS + 1] = {0};
     int places = (int)l->width / 4, n = 0;
+    double dearer = s->past.rows ? DEARER : 1;
     for (int i = 0; i < places; i++) {
         struct place p;
         see_place(s, 4 * (size_t)i, &p);
-        double cost = best[i] + choose_kind(s, &p, 4 * (size_t)i, 4, &four[i]) + 1;
+        double cost = best[i] + choose_kind(s, &p, 4 * (size_t)i, 4, dearer, &four[i]) + 1;
         if (!i || cost < best[i + 1]) {
             best[i + 1] = cost;
             wide[i + 1] = 0;
         }
         if (i + 1 < places) {
-            best[i + 2] = best[i] + choose_kind(s, &p, 4 * (size_t)i, 8, &eight[i]);
+            best[i + 2] = best[i] + choose_kind(s, &p, 4 * (size_t)i, 8, dearer, &eight[i]);
             wide[i + 2] = 1;
         }
     }
@@ -238,6 +244,24 @@ static double choose_columns(const struct looks *s, struct row_layout *l)
     for (int i = places; i > 0; i -= wide[i] ? 2 : 1)
         l->column[--n] = wide[i] ? eight[i - 2] : four[i - 1];
     return best[places] / l->width;
+}
+
+/* The same where it is known what a column is. */
+static double choose_alike(const struct looks *s, int bytes, struct row_layout *l)
+{
+    double bits = 0;
+    l->columns = 0;
+    for (size_t at = 0; at < l->width; at += (size_t)bytes) {
+        struct place p;
+        see_place(s, at, &p);
+        bits += choose_kind(s, &p, at, bytes, DEARER, &l->column[l->columns++]);
+    }
+    return bits / l->width;
+}
+
+static double choose(const struct looks *s, size_t element, struct row_layout *l)
+{
+    return (element == 4 || element == 8) && l->width % element == 0 ? choose_alike(s, (int)element, l) : choose_columns(s, l);
 }
 
 enum { LAG_LEAST = 4, LAG_MOST = 1024, POINTS = 192, ONE_OF = 4 };
@@ -298,22 +322,22 @@ static uint32_t find_lag(const uint8_t *in, size_t rows, size_t width, const str
     return least < lag_bits(&s, 1, 1, UINT32_MAX) + POINTS ? best : 1;
 }
 
-/* Of the width that most bytes speak for, and of short ones that no byte speaks for (of an array the shortest alone), the one whose columns cost
- * the least. known: 0, or the width of the rows before: of the short ones that alone. */
-static void choose_width(const uint8_t *in, size_t n, uint32_t most, int array, uint32_t known, const struct row_past *past,
+/* Of the width that most bytes speak for, and of short ones that no byte speaks for (of numbers of one kind the shortest alone), the one whose
+ * columns cost the least. known: 0, or the width of the rows before. */
+static void choose_width(const uint8_t *in, size_t n, uint32_t most, size_t element, uint32_t known, const struct row_past *past,
                          struct row_layout *l)
 {
     static const uint8_t widths[] = {0, 8, 16, 24};
-    uint32_t likely = sk_rows_width(in, n, most);
+    uint32_t likely = element && known ? known : sk_rows_width(in, n, element ? ROW_ARRAY : most);
     struct row_layout best = {.lag = 1};
     double least = INFINITY;
-    for (size_t i = 0; likely && i < (array ? 2 : sizeof widths); i++) {
+    for (size_t i = 0; likely && i < (element ? 2 : sizeof widths); i++) {
         l->width = widths[i] ? widths[i] : likely;
         struct looks s = {in, n / l->width, l->width, 1, {past->p, past->rows / l->width}, {0}};
         if ((i && (l->width == likely || (known && l->width != known))) || s.rows < LOOKS / 4)
             continue;
         choose_looks(&s);
-        l->bits = choose_columns(&s, l);
+        l->bits = choose(&s, element, l);
         if (l->bits < 0.97 * least) {
             least = l->bits;
             best = *l;
@@ -323,10 +347,10 @@ static void choose_width(const uint8_t *in, size_t n, uint32_t most, int array, 
     l->likely = likely;
 }
 
-void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, int array, uint32_t known, const struct row_past *past, struct row_layout *l)
+void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, size_t element, uint32_t known, const struct row_past *past, struct row_layout *l)
 {
     *l = (struct row_layout){.lag = 1};
-    choose_width(in, n, most, array, known, past, l);
+    choose_width(in, n, most, element, known, past, l);
     struct looks s = {in, l->width ? n / l->width : 0, l->width, 1, {0}, {0}};
     if (!l->width)
         return;
@@ -338,7 +362,7 @@ void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, int array, uint32_
     s.lag = l->lag;
     if (l->lag > 1) {
         choose_looks(&s);
-        l->bits = choose_columns(&s, l);
+        l->bits = choose(&s, element, l);
     }
 }
 

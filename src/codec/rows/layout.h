@@ -4,8 +4,8 @@
 
 #include "codec/residual/residual.h"
 
-/* Bytes of a piece and of a row, which may be a wide one; a row has columns of 4 and 8 bytes. */
-enum { ROWS_PIECE = 1 << 20, ROW_LEAST = 8, ROW_MOST = 256, ROW_WIDE = 512, ROW_COLUMNS = ROW_WIDE / 4, ROWS = ROWS_PIECE / ROW_LEAST };
+/* Bytes of a piece and of a row, which may be a wide one, or one of numbers of one kind; a row has columns of 4 and 8 bytes. */
+enum { ROWS_PIECE = 1 << 20, ROW_LEAST = 8, ROW_MOST = 256, ROW_WIDE = 512, ROW_ARRAY = 64, ROW_COLUMNS = ROW_WIDE / 4, ROWS = ROWS_PIECE / ROW_LEAST };
 
 /* What a column is. Stored: never renumbered. WORD: bytes by their place; DIFFERENCE: the same of the difference to the row before;
  * FLOAT: predicted numbers, also with the highest byte first; SINCE: bytes of the difference to the same row of the past, where there is one. */
@@ -156,9 +156,10 @@ static inline __attribute__((always_inline)) uint64_t row_guess_past(const uint8
 }
 
 /* How the rows of in[0, n), of at most `most` bytes, are best taken apart; width 0: they are none. past: what they come after, in bytes in
- * place of rows. array: they are numbers of one kind, so that no width is tried for which no byte speaks. known: 0, or
- * the width of the rows before: of the widths for which no byte speaks that alone is tried. */
-void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, int array, uint32_t known, const struct row_past *past, struct row_layout *l);
+ * place of rows. element: 0, or they are numbers of one kind, which have so many bytes each: rows are short then, and have columns of 4 or 8
+ * bytes as these have. known: 0, or the width of the rows before: of numbers of one kind that alone is tried, else of the widths for which no
+ * byte speaks. */
+void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, size_t element, uint32_t known, const struct row_past *past, struct row_layout *l);
 /* About what a byte of in[0, n) takes, in bits, in rows as wide and as far apart as those of l with columns of their own. */
 double sk_rows_bits(const uint8_t *in, size_t n, const struct row_past *past, const struct row_layout *l);
 /* The distance up to `most` at which most bytes are the same, the shortest of about equal ones; where none stands out, numbers stand

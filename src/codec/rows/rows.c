@@ -14,7 +14,7 @@ struct sk_rows {
     unsigned looks; /* how often it was looked for in bytes that go on */
     uint32_t most; /* bytes of a row */
     int after;     /* 1: rows come after others */
-    int marks;     /* 1: a mark of four bytes may be in front of them */
+    size_t element; /* 0, or these are numbers of one kind, of so many bytes */
     const uint8_t *past;
     size_t past_bytes, next; /* next: where in the past the next bytes begin, when it is written */
     struct row_layout layout;
@@ -42,7 +42,7 @@ void sk_rows_wide(struct sk_rows *t, int wide)
 void sk_rows_alone(struct sk_rows *t)
 {
     t->after = 0;
-    t->marks = 1;
+    t->element = 0;
     t->past = NULL;
     t->past_bytes = t->next = 0;
 }
@@ -55,9 +55,9 @@ void sk_rows_after(struct sk_rows *t, const uint8_t *past, size_t n, size_t at)
     t->next = at;
 }
 
-void sk_rows_marks(struct sk_rows *t, int marks)
+void sk_rows_elements(struct sk_rows *t, size_t bytes)
 {
-    t->marks = marks;
+    t->element = bytes;
 }
 
 int sk_rows_are_wide(const uint8_t *in, size_t n)
@@ -156,7 +156,7 @@ static struct row_past past_at(const struct sk_rows *t, size_t later)
 /* 1: numbers of one kind that come after others. */
 static int is_array(const struct sk_rows *t)
 {
-    return t->after && !t->marks;
+    return t->after && t->element;
 }
 
 /* 1: the piece has the layout of the one before. After others pieces are as short as the segments of files, and to look for rows takes much
@@ -187,8 +187,8 @@ static int find_layout(struct sk_rows *t, const uint8_t *in, size_t n)
     }
     t->compared = past.rows > 0;
     t->since = 0;
-    sk_rows_find(in, n, t->most, is_array(t), width, &past, l);
-    if (!t->after || !t->marks || !l->width || n <= MARK)
+    sk_rows_find(in, n, t->most, t->after ? t->element : 0, width, &past, l);
+    if (!t->after || t->element || !l->width || n <= MARK)
         return 0;
     past = past_at(t, MARK);
     return sk_rows_bits(in + MARK, n - MARK, &past, l) < 0.9 * l->bits;
@@ -313,12 +313,58 @@ static int get_words(struct left *bytes, const struct row_layout *l, const struc
     return 0;
 }
 
-/* What number j of a column is expected to be; rows: the first one. */
-static inline uint64_t guess(const struct row_layout *l, const uint8_t *rows, const struct row_column *c, size_t j, int kind)
+/* The numbers of a column, of which n bytes are open. kind and guess: known where this is put in, as nothing is to be asked of each number.
+ * first: the column in the first row. */
+static inline __attribute__((always_inline)) int get_as(struct sk_coded *coded, struct sk_open_in open, uint32_t n, const struct row_layout *from, int kind, int guess,
+                                                        size_t at, uint8_t *first, size_t rows)
 {
-    if (kind < ROW_GUESSES)
-        return row_guess(rows + c->at, l->width, j, c->kind, kind, l->lag);
-    return row_guess_past(rows + c->at, l->past.p + c->at, l->past.rows, l->width, j, c->kind, kind, l->lag);
+    const struct row_past past = {from->past.rows ? from->past.p + at : NULL, from->past.rows};
+    const size_t width = from->width, lag = from->lag;
+    unsigned level = 0;
+    for (size_t j = 0; j < rows; j++) {
+        int s = sk_coded_get(coded, context_of(level));
+        if (s < 0 || s > 64)
+            return -1;
+        uint64_t v = (uint64_t)sk_unfold(sk_residual_get(&open, (uint8_t)s));
+        if (open.at > 8 * (uint64_t)n)
+            return -1;
+        level = next_level(level, (unsigned)s);
+        v += guess < ROW_GUESSES ? row_guess(first, width, j, kind, guess, lag) : row_guess_past(first, past.p, past.rows, width, j, kind, guess, lag);
+        store_number(first + j * width, kind, v);
+    }
+    return 0;
+}
+
+#define GET_BY(kind, guess) \
+    case guess:             \
+        return get_as(coded, open, n, l, kind, guess, at, first, rows);
+#define GET(kind)                      \
+    switch (guess) {                   \
+        GET_BY(kind, ROW_NONE)         \
+        GET_BY(kind, ROW_BEFORE)       \
+        GET_BY(kind, ROW_LINE)         \
+        GET_BY(kind, ROW_LAG)          \
+        GET_BY(kind, ROW_PLANE)        \
+        GET_BY(kind, ROW_PAST)         \
+        GET_BY(kind, ROW_CHANGE)       \
+        GET_BY(kind, ROW_CHANGE_LAG)   \
+        GET_BY(kind, ROW_CHANGE_PLANE) \
+        GET_BY(kind, ROW_CHANGE_LINE)  \
+    }
+
+static int get_by(struct sk_coded *coded, struct sk_open_in open, uint32_t n, const struct row_layout *l, const struct row_column *c, int guess, uint8_t *first,
+                  size_t rows)
+{
+    const size_t at = c->at;
+    if (c->kind == FLOAT4)
+        GET(FLOAT4)
+    else if (c->kind == FLOAT8)
+        GET(FLOAT8)
+    else if (c->kind == FLOAT4_BIG)
+        GET(FLOAT4_BIG)
+    else
+        GET(FLOAT8_BIG)
+    return -1;
 }
 
 static int get_numbers(struct sk_rows *t, const struct row_column *c, struct sk_rd *in, uint8_t *out, size_t rows)
@@ -328,21 +374,10 @@ static int get_numbers(struct sk_rows *t, const struct row_column *c, struct sk_
     int kind = sk_rd_u8(in);
     uint32_t n = sk_rd_u32(in);
     const uint8_t *p = n <= sk_rd_left(in) ? sk_rd_bytes(in, n) : NULL;
-    unsigned level = 0;
     if (!p || kind >= (t->after ? ROW_GUESSES_PAST : ROW_GUESSES) || sk_coded_start(&coded, t->table, in))
         return -1;
-    struct sk_open_in open = {p, 0};
-    for (size_t j = 0; j < rows; j++) {
-        int s = sk_coded_get(&coded, context_of(level));
-        if (s < 0 || s > 64)
-            return -1;
-        uint64_t v = (uint64_t)sk_unfold(sk_residual_get(&open, (uint8_t)s));
-        if (open.at > 8 * (uint64_t)n)
-            return -1;
-        level = next_level(level, (unsigned)s);
-        v += guess(l, out, c, j, kind);
-        store_number(out + j * l->width + c->at, c->kind, v);
-    }
+    if (get_by(&coded, (struct sk_open_in){p, 0}, n, l, c, kind, out + c->at, rows))
+        return -1;
     return sk_coded_end(&coded);
 }
 

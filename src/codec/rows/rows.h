@@ -24,8 +24,9 @@ int sk_rows_are_wide(const uint8_t *in, size_t n);
  * there at `at`. Both sides must agree but for `at`, and the past must stay. */
 void sk_rows_alone(struct sk_rows *t);
 void sk_rows_after(struct sk_rows *t, const uint8_t *past, size_t n, size_t at);
-/* Whether a mark of four bytes, as before and behind a record, may be in front of rows that are put after others; at first 1. */
-void sk_rows_marks(struct sk_rows *t, int marks);
+/* Rows that are put after others are numbers of one kind, of so many bytes each; 0, as at first: of nobody knows what, and a mark of four bytes,
+ * as before and behind a record, may be in front of them. */
+void sk_rows_elements(struct sk_rows *t, size_t bytes);
 
 /* The bytes that are put next have nothing to do with those before. */
 void sk_rows_begin(struct sk_rows *t);

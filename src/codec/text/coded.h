@@ -20,7 +20,7 @@ int sk_coded_start(struct sk_coded *c, uint32_t (*table)[SK_MIX_ONE], struct sk_
 static inline int sk_coded_get(struct sk_coded *c, uint8_t context)
 {
     uint8_t symbol;
-    return sk_mix_get(&c->in, (const uint32_t(*)[SK_MIX_ONE])c->table, c->group_of, &context, 1, &symbol) ? -1 : symbol;
+    return sk_mix_get_one(&c->in, c->table[c->group_of[context]], &symbol) ? -1 : symbol;
 }
 static inline int sk_coded_end(const struct sk_coded *c)
 {

@@ -1,0 +1,165 @@
+/* Codes a few pieces of a part, from all over it, as all of it would be coded after the one below. */
+#include "archive/write/chance/after_chance.h"
+
+#include "archive/coding/block.h"
+#include "base/types.h"
+
+enum { LEVEL = 9, LEVEL_ROWS = 5, STRONG = 19 };
+
+static int level_of(const struct sk_recipe *r, int usual)
+{
+    return (r->level & ~SK_PACK_LONG) >= SK_PACK_BEST ? STRONG : usual;
+}
+
+/* The same with a compressor that knows what to do with what comes before. */
+struct sk_recipe sk_after_bytes(const struct sk_recipe *r)
+{
+    struct sk_recipe same = *r;
+    if (r->backend != SK_BACKEND_ZSTD || sk_form_apart(r->form)) {
+        same.backend = SK_BACKEND_ZSTD;
+        same.level = level_of(r, LEVEL);
+        same.form = sk_form_apart(r->form) ? SK_FORM_BYTES : r->form;
+    }
+    return same;
+}
+
+/* As columns of numbers, of text or of rows, each after the same one below. */
+struct sk_recipe sk_after_numbers(const struct sk_part *p, const struct sk_recipe *r)
+{
+    enum { LOOKED_AT = 64 << 10 };
+    size_t n = p->size_bytes < LOOKED_AT ? p->size_bytes : LOOKED_AT;
+    const uint8_t *some = p->raw + (p->size_bytes - n) / 2;
+    int text = r->form == SK_FORM_TEXT || r->form == SK_FORM_LABELLED, labels = r->form == SK_FORM_LABELLED;
+    if (r->form == SK_FORM_BYTES && !r->filter && p->type == SAIKAI_U8 && (text = sk_text_likely(some, n)))
+        labels = sk_text_has_labels(some, n);
+    return (struct sk_recipe){.form = !text ? SK_FORM_ROWS_AFTER : labels ? SK_FORM_LABELLED_AFTER : SK_FORM_TEXT_AFTER,
+                              .backend = SK_BACKEND_ZSTD, .level = level_of(r, text ? LEVEL : LEVEL_ROWS)};
+}
+
+/* About what pieces from all over a part leave of all of it, after the part below: anywhere in that, since what was taken out as a
+ * repeat, here or there, has moved the rest. */
+double sk_after_bytes_take(struct sk_after_room *w, const struct sk_part *p, const struct sk_part *below, int quick)
+{
+    enum { PIECE = 24 << 10, PIECES = 4, MOST = 32 << 20, USUAL = 3, QUICK = 1 };
+    size_t n = p->size_bytes, beside = below->size_bytes < MOST ? below->size_bytes : MOST, stored;
+    const uint8_t *some = p->raw;
+    int backend = SK_BACKEND_ZSTD;
+    if (n > 2 * PIECES * PIECE) {
+        w->piece.len = 0;
+        for (size_t k = 0; k < PIECES; k++)
+            sk_buf_put(&w->piece, p->raw + n / (2 * PIECES) * (2 * k + 1), PIECE);
+        some = w->piece.data;
+        n = w->piece.len;
+    } else if (n > PIECES * PIECE) {
+        some += (n - PIECES * PIECE) / 2;
+        n = PIECES * PIECE;
+    }
+    void *to = sk_buf_ok(&w->piece) ? sk_coder_room(&w->coder.packed, sk_pack_bound(n)) : NULL;
+    if (!to || !n || !beside)
+        return (double)p->size_bytes;
+    sk_stream_after(&w->coder, below->raw + (below->size_bytes - beside) / 2, beside);
+    if (sk_pack(&w->coder.packer, &backend, quick ? QUICK : USUAL, some, n, to, &stored, NULL))
+        return 0;
+    return (double)stored / (double)n * (double)p->size_bytes;
+}
+
+/* What the bytes of a part from `at` on, of one segment and at most so many, take by columns; *n: how many they are. SIZE_MAX: failed. */
+static size_t one_piece(struct sk_after_room *w, const struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below, size_t at, size_t *n)
+{
+    enum { WORD = 64 };
+    size_t width = sk_type_size(p->type), k = 0, skip = at, all;
+    while (k + 1 < p->count && skip >= (all = sk_box_count(p->segments[k].box) * width)) {
+        skip -= all;
+        k++;
+    }
+    all = sk_box_count(p->segments[k].box) * width;
+    skip = all < *n ? 0 : skip < all - *n ? skip / WORD * WORD : (all - *n) / WORD * WORD;
+    *n = all - skip < *n ? all - skip : *n;
+    struct sk_ska_segment some = p->segments[k];
+    struct sk_part piece = *p;
+    uint64_t place = w->places[k] + skip;
+    some.box = (struct sk_stencil_box){1, 1, *n / width};
+    *n = *n / width * width;
+    piece.segments = &some;
+    piece.count = 1;
+    piece.size_bytes = *n;
+    for (size_t i = 0; i < k; i++)
+        piece.raw += sk_box_count(p->segments[i].box) * width;
+    piece.raw += skip;
+    w->coder.previous = below;
+    w->coder.places = &place;
+    w->piece.len = 0;
+    return *n && sk_block_encode(&w->coder, &piece, 1, r, &w->piece, NULL) ? SIZE_MAX : w->piece.len;
+}
+
+/* The same by columns, of pieces from all over the part; few bytes are all looked at. */
+static double about_numbers(struct sk_after_room *w, const struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below)
+{
+    enum { MOST = 40 << 10, LEAST = 8 << 10, PIECES = 4 };
+    size_t stored = 0, seen = 0, piece = p->size_bytes / (2 * PIECES);
+    if (piece < LEAST)
+        return 0;
+    piece = piece < MOST ? piece : MOST;
+    struct sk_recipe quick = *r; /* of so few bytes of numbers by their place another level leaves about the same */
+    quick.level = r->form == SK_FORM_ROWS_AFTER && r->level == LEVEL_ROWS ? 1 : r->level;
+    for (size_t k = 0; k < PIECES; k++) {
+        w->coder.same_rows = k > 0;
+        size_t n = piece, one = one_piece(w, p, &quick, below, p->size_bytes / (2 * PIECES) * (2 * k + 1), &n);
+        if (one == SIZE_MAX)
+            return 0;
+        stored += one;
+        seen += n;
+    }
+    return seen ? (double)stored / (double)seen * (double)p->size_bytes : 0;
+}
+
+/* About what a part takes alone; 0: nobody knows. A sample does not tell how much repeats in all of it. */
+static double about_alone(const struct sk_part *p, const struct sk_recipe *r)
+{
+    return r->form == SK_FORM_PREDICT || sk_form_apart(r->form) ? r->share * (double)p->size_bytes : 0;
+}
+
+struct sk_after_chance sk_after_look(struct sk_after_room *w, const struct sk_part *p, const struct sk_recipe *r, int numbers,
+                                     const struct sk_part *const *below)
+{
+    struct sk_after_chance c = {.alone = r, .alone_bytes = about_alone(p, r), .numbers = numbers};
+    if (!numbers)
+        return c;
+    c.by = sk_after_numbers(p, r);
+    c.bytes = about_numbers(w, p, &c.by, below);
+    w->coder.previous = NULL;
+    w->coder.places = NULL;
+    return c;
+}
+
+/* Rows and text take less in all of a part than in pieces of it, which each have tables of their own; of predicted numbers as little. */
+static double least_after(const struct sk_after_chance *c)
+{
+    static const double OF_PIECES = 0.8;
+    return c->alone->form == SK_FORM_PREDICT ? c->bytes : OF_PIECES * c->bytes;
+}
+
+int sk_after_saves_too_little(const struct sk_after_chance *c, size_t count)
+{
+    double alone = 0, after = 0;
+    for (size_t k = 0; k < count; k++) {
+        if (c[k].alone_bytes <= 0 || (c[k].numbers && c[k].bytes <= 0))
+            return 0;
+        alone += c[k].alone_bytes;
+        after += c[k].numbers && least_after(&c[k]) < c[k].alone_bytes ? least_after(&c[k]) : c[k].alone_bytes;
+    }
+    return after > alone * (1 - SK_AFTER_SAVES + SK_AFTER_ERRS);
+}
+
+/* Samples may err, of predictions the least. */
+int sk_after_is_clear(const struct sk_after_chance *c)
+{
+    static const double CLEARLY = 0.92, CLEARLY_PREDICTED = 0.97;
+    return c->bytes > 0 && c->bytes <= (c->alone->form == SK_FORM_PREDICT ? CLEARLY_PREDICTED : CLEARLY) * c->alone_bytes;
+}
+
+int sk_after_is_hopeless(const struct sk_after_chance *c, size_t size_bytes, size_t bytes)
+{
+    static const double MUCH_MORE = 1.2, MORE_PREDICTED = 1.02, NOTHING = 0.97; /* what leaves more than so much of pieces finds nothing */
+    return c->bytes >= (c->alone->form == SK_FORM_PREDICT ? MORE_PREDICTED : MUCH_MORE) * (double)bytes || c->bytes >= NOTHING * (double)size_bytes;
+}

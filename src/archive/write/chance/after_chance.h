@@ -1,0 +1,45 @@
+/* What a part takes after the one of an archive before that it resembles, as far as pieces of it tell. */
+#ifndef SK_ARCHIVE_WRITE_CHANCE_AFTER_CHANCE_H
+#define SK_ARCHIVE_WRITE_CHANCE_AFTER_CHANCE_H
+
+#include "archive/coding/part.h"
+
+/* Working memory; places: of each segment of the part about where it was in the one below. */
+struct sk_after_room {
+    struct sk_coder coder;
+    struct sk_buf piece;
+    uint64_t *places;
+};
+
+/* A part, and what is known of it. */
+struct sk_after_chance {
+    const struct sk_recipe *alone; /* how it is coded by itself */
+    double alone_bytes;            /* about what it takes so; 0: nobody knows */
+    int numbers;                   /* 1: there are columns of numbers below: by `by` it takes about `bytes` */
+    struct sk_recipe by;
+    double bytes; /* 0: nobody knows */
+};
+
+/* How bytes come after those below, and columns of numbers, of text or of rows after the same ones; r: how they are coded alone. */
+struct sk_recipe sk_after_bytes(const struct sk_recipe *r);
+struct sk_recipe sk_after_numbers(const struct sk_part *p, const struct sk_recipe *r);
+
+/* About what all of a part takes as bytes after those below, wherever they are there. quick: 1: only long repeats count. */
+double sk_after_bytes_take(struct sk_after_room *w, const struct sk_part *p, const struct sk_part *below, int quick);
+/* Look at pieces of a part, in the order of the file, that is coded by r alone. numbers: 1: as columns after *below, whose rows w->coder knows
+ * then. */
+struct sk_after_chance sk_after_look(struct sk_after_room *w, const struct sk_part *p, const struct sk_recipe *r, int numbers,
+                                     const struct sk_part *const *below);
+
+/* What a block has to save to need another archive: of what it takes alone. */
+#define SK_AFTER_SAVES (1.0 / 40)
+/* How much of that samples may be wrong by in all. */
+#define SK_AFTER_ERRS (1.0 / 100)
+/* 1: pieces of all parts of a block say that it saves too little. */
+int sk_after_saves_too_little(const struct sk_after_chance *parts, size_t count);
+
+/* 1: it takes so much less after the one below that it need not be made alone; so much more than `bytes` that it need not be made after it. */
+int sk_after_is_clear(const struct sk_after_chance *c);
+int sk_after_is_hopeless(const struct sk_after_chance *c, size_t size_bytes, size_t bytes);
+
+#endif

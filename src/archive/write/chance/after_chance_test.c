@@ -1,0 +1,100 @@
+/* What pieces of a part say of it after the one below: of numbers that moved on a little, of such that are all new, and of a block of several parts. */
+#include "archive/write/chance/after_chance.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { VALUES = 200000 };
+static double now[VALUES], then[VALUES];
+static uint32_t seed = 3;
+
+static double uneven(void)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (double)(seed >> 8) / (1 << 24) - 0.5;
+}
+
+/* Pieces of `values` numbers, of which a part takes `share` alone as predictions, after others that differ by so much. */
+static struct sk_after_chance look(size_t values, double differs, double share)
+{
+    const struct sk_recipe r = {.form = SK_FORM_PREDICT, .backend = SK_BACKEND_ZSTD, .share = share};
+    struct sk_ska_segment s = {.box = {1, 1, values}};
+    struct sk_part p = {.type = SAIKAI_F64, .segments = &s, .count = 1, .raw = (uint8_t *)now, .size_bytes = 8 * values, .native = 1}, below = p;
+    const struct sk_part *previous = &below;
+    uint64_t place = 0;
+    struct sk_after_room w = {.places = &place};
+    below.raw = (uint8_t *)then;
+    for (size_t i = 0; i < values; i++) {
+        then[i] = 1 + uneven() + 1e-9 * uneven();
+        now[i] = then[i] + differs * (uneven() + 1e-9 * uneven());
+    }
+    struct sk_after_chance c = sk_after_look(&w, &p, &r, 1, &previous);
+    assert_null(w.coder.previous);
+    assert_null(w.coder.places);
+    sk_coder_free(&w.coder);
+    sk_buf_free(&w.piece);
+    return c;
+}
+
+static void pieces_tell(void **state)
+{
+    (void)state;
+    struct sk_after_chance little = look(VALUES, 1e-9, 0.8), all = look(VALUES, 1, 0.8), few = look(5000, 1e-9, 0.8), some = look(12000, 1e-9, 0.8);
+    assert_true(little.alone_bytes == 0.8 * 8 * VALUES);
+    assert_true(little.bytes > 0.2 * 8 * VALUES && little.bytes < 0.5 * 8 * VALUES);
+    assert_true(sk_after_is_clear(&little));
+    assert_true(all.bytes > 0.75 * 8 * VALUES);
+    assert_false(sk_after_is_clear(&all));
+    assert_true(few.bytes == 0); /* too few to ask */
+    assert_false(sk_after_is_clear(&few));
+    assert_true(some.bytes > 0 && sk_after_is_clear(&some));
+}
+
+static void a_block_needs_to_save_enough(void **state)
+{
+    (void)state;
+    static const struct sk_recipe r = {.form = SK_FORM_PREDICT};
+    static const struct {
+        double alone[2], after[2]; /* after 0: nobody knows, -1: there is nothing below */
+        int too_little;
+    } blocks[] = {{{100, 100}, {99, 99}, 1},  {{100, 100}, {80, 99}, 0}, {{100, 100}, {98, 98}, 0}, {{100, 100}, {99, 98.5}, 1}, {{100, 900}, {50, 900}, 0},
+                  {{100, 4000}, {50, -1}, 1}, {{100, 100}, {50, -1}, 0}, {{100, 0}, {99, 99}, 0},   {{100, 100}, {99, 0}, 0},  {{100, 100}, {300, 89}, 0}, {{100, 100}, {300, 98}, 1}};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        struct sk_after_chance c[2];
+        for (int k = 0; k < 2; k++)
+            c[k] = (struct sk_after_chance){.alone = &r, .alone_bytes = blocks[i].alone[k], .numbers = blocks[i].after[k] >= 0, .bytes = blocks[i].after[k] > 0 ? blocks[i].after[k] : 0};
+        if (sk_after_saves_too_little(c, 2) != blocks[i].too_little)
+            fail_msg("block %zu", i);
+    }
+}
+
+static void what_is_clear(void **state)
+{
+    (void)state;
+    static const struct {
+        int form;
+        double after;
+        int clear, hopeless; /* 1000 bytes alone, of 2000 */
+    } parts[] = {{SK_FORM_PREDICT, 965, 1, 0}, {SK_FORM_PREDICT, 975, 0, 0}, {SK_FORM_PREDICT, 1015, 0, 0}, {SK_FORM_PREDICT, 1025, 0, 1}, {SK_FORM_ROWS, 915, 1, 0},
+                 {SK_FORM_ROWS, 925, 0, 0},    {SK_FORM_ROWS, 1195, 0, 0},   {SK_FORM_ROWS, 1205, 0, 1},    {SK_FORM_PREDICT, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const struct sk_recipe r = {.form = parts[i].form};
+        const struct sk_after_chance c = {.alone = &r, .alone_bytes = 1000, .numbers = 1, .bytes = parts[i].after};
+        if (sk_after_is_clear(&c) != parts[i].clear || sk_after_is_hopeless(&c, 2000, 1000) != parts[i].hopeless)
+            fail_msg("part %zu", i);
+    }
+    const struct sk_recipe r = {.form = SK_FORM_BYTES};
+    const struct sk_after_chance nothing = {.alone = &r, .numbers = 1, .bytes = 1950};
+    assert_true(sk_after_is_hopeless(&nothing, 2000, 1990)); /* finds nothing, whatever it takes alone */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_tell), cmocka_unit_test(a_block_needs_to_save_enough), cmocka_unit_test(what_is_clear)};
+    return sk_backend_here(SK_BACKEND_ZSTD) < 0 ? 77 : cmocka_run_group_tests(tests, NULL, NULL);
+}
