@@ -1,5 +1,7 @@
 /* Makes the corpora of the lossless fuzz targets: small arrays of every kind (samples.h), coded.
  * usage: lossless_seeds tests/corpus */
+#include "codec/lossless/predict/predict.h"
+#include "codec/lossless/predict/words.h"
 #include "codec/samples.h"
 #include "codec/stream.h"
 #include "codec/array.h"
@@ -69,6 +71,43 @@ static int seed_frame(const char *dir, const char *chain, const struct sk_array 
     return rc;
 }
 
+/* Forms of "predict" that it takes for large pieces, on small ones: classes in 32 lanes, of predicted values or of values as they are, and a long
+ * row in segments. */
+static int seed_form(const char *dir, const char *name, const struct sk_array *a, int direct, int segments)
+{
+    enum { TAME = 2, WIDE_CLASSES = 4, SEGMENTS = 8 };
+    struct sk_plan p = {.orders = {{2, segments ? 0 : 2, 0, 0}}, .tame = 1, .wide = 1};
+    struct sk_words l;
+    struct sk_buf b = {0};
+    uint64_t state = 5;
+    size_t n = sk_array_size_bytes(a);
+    float *x = malloc(n);
+    sk_words_of(a, n, &l);
+    p.word = l.word;
+    p.kernel = sk_kernel_of(l.word);
+    sk_shape_init(&p.shape, a);
+    if (segments && sk_shape_segments(&p.shape))
+        return 1;
+    for (size_t i = 0; i < l.words; i++) {
+        uint64_t r = sk_sample_next(&state);
+        x[i] = direct ? (float)r : (float)(i / 64) + (float)(r % 97 == 0);
+    }
+    sk_buf_put_u8(&b, (uint8_t)(a->type - 1));
+    sk_buf_put_u8(&b, (uint8_t)a->ndims);
+    for (int k = 0; k < a->ndims; k++)
+        sk_buf_put_u16(&b, (uint16_t)a->dims[k]);
+    sk_buf_put_u8(&b, direct ? 2 : 1);
+    sk_buf_put_u8(&b, 0);
+    sk_buf_put_u64(&b, 0);
+    sk_buf_put(&b, p.orders.half, SK_AXES);
+    sk_buf_put_u8(&b, (uint8_t)(TAME | WIDE_CLASSES | (segments ? SEGMENTS : 0)));
+    int rc = direct ? sk_direct_encode(&p, x, &b) : sk_body_encode(&p, x, NULL, &b);
+    rc = rc ? rc : save(dir, "predict_fuzz", name, &b);
+    sk_buf_free(&b);
+    free(x);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     static const struct sk_array shapes[] = {{SAIKAI_F64, 3, {5, 9, 17}},
@@ -95,6 +134,10 @@ int main(int argc, char **argv)
     for (int c = 0; c < 5; c++)
         for (int s = 0; s < 2; s++)
             rc |= seed(argv[1], "library_fuzz", theirs[c], c, &shapes[s], 6);
+    rc |= seed_form(argv[1], "wide-f32-2", &(struct sk_array){SAIKAI_F32, 2, {70, 66}}, 0, 0);
+    rc |= seed_form(argv[1], "wide-f32-3", &(struct sk_array){SAIKAI_F32, 3, {66, 8, 9}}, 0, 0);
+    rc |= seed_form(argv[1], "wide-direct-f32-1", &(struct sk_array){SAIKAI_F32, 1, {2050}}, 1, 0);
+    rc |= seed_form(argv[1], "segments-f32-1", &(struct sk_array){SAIKAI_F32, 1, {32771}}, 0, 1);
     rc |= seed_frame(argv[1], "fpc+gzip", &shapes[0], 1);
     rc |= seed_frame(argv[1], "predict", &shapes[1], 0);
     rc |= seed_frame(argv[1], "shuffle+zstd", &shapes[2], 6);

@@ -14,6 +14,7 @@
 #define SIDE  16  /* rows that are restored side by side */
 #define STEP  LANES /* columns by which each is behind the one above it */
 #define AHEAD 64  /* values of a row whose residuals are read at once: some steps */
+#define SIDE_ROOM ((SK_EDGE + AHEAD + STEP + 7) / 8 * 8)
 
 #define JOIN2(a, b) a##b
 #define JOIN(a, b)  JOIN2(a, b)

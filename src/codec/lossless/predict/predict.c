@@ -1,13 +1,14 @@
 /* Codec "predict": the default for floating point.
  *
  * Bytes: u8 mode | for RAW the array's bytes; for LZ and SHUFFLED_LZ a zstd frame; else u8 shift |
- * u64 row length of a split axis (0: none) | u8 orders[SK_AXES] | u8 flags (1 masked, 2 tame) |
- * (u64 fill | mask) | body. Complex arrays, and arrays whose last dimension has 2 to 7 values, are
+ * u64 row length of a split axis (0: none) | u8 orders[SK_AXES] | u8 flags (1 masked, 2 tame, 4 classes in
+ * 32 lanes, 8 one row in segments) | (u64 fill | mask) | body. Complex arrays, and arrays whose last dimension has 2 to 7 values, are
  * coded one component after the other. */
 #include "codec/lossless/lossless.h"
 
 #include "base/types.h"
 #include "codec/lossless/fpu.h"
+#include "codec/lossless/predict/classes/wide.h"
 #include "codec/lossless/predict/predict.h"
 #include "codec/lossless/predict/words.h"
 #include "codec/lossless/shuffle.h"
@@ -21,7 +22,8 @@
 
 enum { RAW = 0, PREDICTED = 1, DIRECT = 2, LZ = 3, SHUFFLED_LZ = 4 };
 
-enum { MASKED = 1, TAME = 2 };
+/* what readers of the first version did not know: classes in 32 lanes, one long row in segments */
+enum { MASKED = 1, TAME = 2, WIDE_CLASSES = 4, SEGMENTS = 8 };
 
 #define WELL_PREDICTED 0.1 /* share of bits left */
 #define HARDLY_VARIES  12  /* times smaller */
@@ -173,6 +175,17 @@ static int prepare(struct job *j, const void *in)
     return 0;
 }
 
+/* Pieces that stay large are coded for those who read them fast: the states of 32 lanes, and the first values of segments, cost some 100 bytes. */
+static void set_forms(struct job *j, double bits)
+{
+    enum { LARGE = 128 * 1024 };
+    if (j->skip || j->l.words < WIDE_LEAST || bits / 8 * (double)j->l.words < LARGE)
+        return;
+    j->plan.wide = 1;
+    if (j->mode == PREDICTED)
+        sk_shape_segments(&j->plan.shape);
+}
+
 static void decide(struct job *j)
 {
     sk_affine_find(&j->plan, j->y ? j->y : j->x);
@@ -189,6 +202,7 @@ static void decide(struct job *j)
         if (lz < 0.97 * best)
             j->mode = plain < shuffled ? LZ : SHUFFLED_LZ;
     }
+    set_forms(j, best);
 }
 
 static void put_head(const struct job *j, struct sk_buf *b)
@@ -197,7 +211,8 @@ static void put_head(const struct job *j, struct sk_buf *b)
     sk_buf_put_u8(b, (uint8_t)j->plan.shift);
     sk_buf_put_u64(b, j->plan.split);
     sk_buf_put(b, j->plan.orders.half, SK_AXES);
-    sk_buf_put_u8(b, (uint8_t)((j->skip ? MASKED : 0) | (j->plan.tame ? TAME : 0)));
+    sk_buf_put_u8(b, (uint8_t)((j->skip ? MASKED : 0) | (j->plan.tame ? TAME : 0) | (j->plan.wide ? WIDE_CLASSES : 0) |
+                               (j->plan.shape.segments ? SEGMENTS : 0)));
     if (j->skip) {
         sk_buf_put_u64(b, j->fill);
         sk_mask_put(b, &j->plan.shape, j->skip);
@@ -305,7 +320,7 @@ static int get_head(struct job *j, struct sk_rd *r)
     uint64_t split = sk_rd_u64(r);
     const uint8_t *orders = sk_rd_bytes(r, SK_AXES);
     int flags = sk_rd_u8(r);
-    if (r->bad || j->plan.shift >= 8 * j->l.word || flags > (MASKED | TAME))
+    if (r->bad || j->plan.shift >= 8 * j->l.word || flags > (MASKED | TAME | WIDE_CLASSES | SEGMENTS))
         return -1;
     memcpy(j->plan.orders.half, orders, SK_AXES);
     for (int k = 0; k < SK_AXES; k++)
@@ -314,6 +329,11 @@ static int get_head(struct job *j, struct sk_rd *r)
     if (split && (split > j->l.words || sk_shape_split(&j->plan.shape, (size_t)split)))
         return -1;
     j->plan.tame = (flags & TAME) != 0;
+    j->plan.wide = (flags & WIDE_CLASSES) != 0;
+    if ((flags & MASKED) && (flags & (WIDE_CLASSES | SEGMENTS)))
+        return -1;
+    if ((flags & SEGMENTS) && (orders[1] || sk_shape_segments(&j->plan.shape)))
+        return -1;
     if (!(flags & MASKED))
         return 0;
     j->fill = sk_rd_u64(r);

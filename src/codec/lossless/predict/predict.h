@@ -6,13 +6,12 @@
 #define SK_CODEC_LOSSLESS_PREDICT_H
 
 #include "codec/lossless/bits.h"
-#include "codec/lossless/predict/classes.h"
+#include "codec/lossless/predict/classes/classes.h"
 #include "codec/lossless/predict/kernel.h"
 
 #define SK_CHUNK_VALUES 2048
 
-/* A part of an array that is predicted at once: whole rows (from 0, to n[0]), or a part of one row.
- */
+/* A part of an array that is predicted at once: whole rows (from 0, to n[0]), or a part of one row; of the last segment also what is behind it. */
 struct sk_chunk {
     size_t first;       /* of its first value */
     size_t rows;        /* 1 for a part of a row */
@@ -34,6 +33,7 @@ struct sk_plan {
     struct sk_orders orders;
     size_t split; /* row length the fastest axis was split into, 0: not */
     unsigned shift;
+    int wide; /* classes in 32 lanes */
     int tame; /* values so small that no prediction overflows, and none that is not finite */
     size_t word;
     const struct sk_kernel *kernel;
@@ -59,8 +59,8 @@ void sk_predict_chunk(struct sk_predictor *p, const struct sk_chunk *c, const vo
 void sk_restore_chunk(struct sk_predictor *p, const struct sk_chunk *c, void *x,
                       const struct sk_scale *scale, struct sk_bits_in *bits, const uint8_t *class,
                       const uint8_t *skip);
-/* The same of this many whole rows from the chunk's first on, of one plane and scale, each with SK_EDGE rows of its plane before it; none of
- * their values is skipped. */
+/* The same of this many whole rows from the chunk's first on, of one plane and scale, each with as many rows of its plane before it as terms ask for; none
+ * of their values is skipped. */
 void sk_restore_rows(struct sk_predictor *p, const struct sk_chunk *c, size_t rows, void *x, const struct sk_scale *scale,
                      struct sk_bits_in *bits, const uint8_t *class);
 
@@ -94,6 +94,9 @@ void sk_mask_unpack(const void *y, size_t n, size_t word, uint64_t fill, const u
  * damaged. */
 void sk_mask_put(struct sk_buf *b, const struct sk_shape *s, const uint8_t *skip);
 int sk_mask_get(struct sk_rd *r, const struct sk_shape *s, uint8_t *skip);
+
+/* Lags of a plan's classes. */
+struct sk_class_plane sk_class_plane_of(const struct sk_plan *p, const uint8_t *skip);
 
 /* Bodies, appended to out or read from in. Encoding: 0, or -1: no memory; decoding: 0, SAIKAI_ENOMEM, or -1: damaged. skip
  * may be NULL; x of a skipped value is the one before it. */

@@ -13,11 +13,11 @@ static inline unsigned extra_bits(unsigned class)
     return (class + (class == 1)) / 2;
 }
 
-static struct sk_class_plane plane_of(const struct sk_plan *p, const uint8_t *skip)
+struct sk_class_plane sk_class_plane_of(const struct sk_plan *p, const uint8_t *skip)
 {
-    struct sk_class_plane c = {.n = p->shape.total, .skip = skip};
-    sk_class_lags(&c, p->shape.axes > 1 ? p->shape.stride[1] : 0,
-                  p->shape.axes > 2 ? p->shape.stride[2] : 0);
+    const struct sk_shape *s = &p->shape;
+    struct sk_class_plane c = {.n = s->total, .skip = skip, .wide = p->wide};
+    sk_class_lags(&c, s->axes > 1 && !s->segments ? s->stride[1] : 0, s->axes > 2 ? s->stride[2] : 0);
     return c;
 }
 
@@ -107,7 +107,7 @@ int sk_body_encode(const struct sk_plan *p, const void *x, const uint8_t *skip, 
     uint64_t bytes = (uint64_t)(sk_bits_end(&bits) - raw - 8);
     memcpy(raw, &bytes, 8);
     out->len = at + 8 + (size_t)bytes;
-    struct sk_class_plane plane = plane_of(p, skip);
+    struct sk_class_plane plane = sk_class_plane_of(p, skip);
     sk_classes_encode(&plane, class, out);
 out:
     if (!raw)
@@ -158,7 +158,7 @@ static size_t rows_alike(const struct sk_plan *p, const struct sk_scale *scales,
     const size_t nx = p->shape.n[0], before = c->next_row - c->rows, left = p->shape.n[1] - c->at[1], first = *k;
     struct sk_chunk next = *c, last = *c;
     size_t rows = 0, at_last = first;
-    if (!p->kernel->restore_rows || c->from || c->at[1] < SK_EDGE || left < FEWEST_ROWS || nx < SHORTEST_ROW)
+    if (!p->kernel->restore_rows || c->from || 2 * c->at[1] < p->orders.half[1] || left < FEWEST_ROWS || nx < SHORTEST_ROW)
         return 0;
     for (size_t n = first;;) {
         if (next.to == nx) {
@@ -213,7 +213,7 @@ int sk_body_decode(const struct sk_plan *p, struct sk_rd *in, const uint8_t *ski
         goto out;
     uint64_t bytes = sk_rd_u64(in);
     const uint8_t *raw = bytes <= sk_rd_left(in) ? sk_rd_bytes(in, (size_t)bytes) : NULL;
-    struct sk_class_plane plane = plane_of(p, skip);
+    struct sk_class_plane plane = sk_class_plane_of(p, skip);
     rc = raw ? sk_classes_decode(&plane, in, class) : -1;
     if (rc)
         goto out;

@@ -4,10 +4,11 @@
 int sk_chunk_next(struct sk_chunk *c, const struct sk_shape *s)
 {
     size_t nx = s->n[0], rows = sk_shape_rows(s);
-    if (c->rows == 1 && c->to < nx) { /* within a row */
+    size_t end = c->to == nx && c->next_row == rows ? nx + s->tail : nx;
+    if (c->rows == 1 && c->to < end) { /* within a row */
         c->first += c->to - c->from;
         c->from = c->to;
-        c->to = nx - c->from < SK_CHUNK_VALUES ? nx : c->from + SK_CHUNK_VALUES;
+        c->to = end - c->from < SK_CHUNK_VALUES ? end : c->from + SK_CHUNK_VALUES;
         return 1;
     }
     if (c->next_row >= rows)

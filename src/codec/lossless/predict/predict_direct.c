@@ -64,14 +64,6 @@ double sk_direct_cost(const struct sk_plan *p, const void *x)
     return bits / n;
 }
 
-static struct sk_class_plane plane_of(const struct sk_plan *p)
-{
-    struct sk_class_plane c = {.n = p->shape.total};
-    sk_class_lags(&c, p->shape.axes > 1 ? p->shape.stride[1] : 0,
-                  p->shape.axes > 2 ? p->shape.stride[2] : 0);
-    return c;
-}
-
 int sk_direct_encode(const struct sk_plan *p, const void *x, struct sk_buf *out)
 {
     struct layout l;
@@ -99,7 +91,7 @@ int sk_direct_encode(const struct sk_plan *p, const void *x, struct sk_buf *out)
     uint64_t bytes = (uint64_t)(sk_bits_end(&bits) - raw - 8);
     memcpy(raw, &bytes, 8);
     out->len = at + 8 + (size_t)bytes;
-    struct sk_class_plane plane = plane_of(p);
+    struct sk_class_plane plane = sk_class_plane_of(p, NULL);
     sk_classes_encode(&plane, class, out);
 out:
     if (!raw)
@@ -108,11 +100,59 @@ out:
     return sk_buf_ok(out) ? 0 : -1;
 }
 
+/* 1: classes are possible, and their plain bits are so many bytes. */
+static int right(const struct layout *l, unsigned lowest, const uint8_t *class, size_t n, uint64_t bytes)
+{
+    uint64_t zeros = 0;
+    unsigned ones = 0, most = 0;
+    for (size_t at = 0; at < n; at += 128) { /* in numbers that vectors have many of */
+        size_t end = n - at < 128 ? n : at + 128;
+        uint8_t none = 0;
+        for (size_t i = at; i < end; i++)
+            none = (uint8_t)(none + !class[i]);
+        zeros += none;
+    }
+    for (size_t i = 0; i < n; i++) {
+        ones |= class[i] == 1;
+        most = class[i] > most ? class[i] : most;
+    }
+    return !ones && lowest + most / 2 <= l->exponents && (zeros * l->width + (n - zeros) * l->mantissa + 7) / 8 == bytes;
+}
+
+/* Values of n classes, none of which is 0: each has the same number of bits, so that none waits for the one before it. */
+#define GET_VALUES(NAME, W)                                                                                                     \
+    static void NAME(struct sk_bits_in *from, const uint8_t *class, size_t n, const struct layout *l, unsigned lowest,          \
+                     unsigned shift, W *x)                                                                                      \
+    {                                                                                                                           \
+        const uint8_t *p = from->p;                                                                                             \
+        const uint64_t at = from->at, below = ((uint64_t)1 << l->mantissa) - 1;                                                 \
+        const unsigned mantissa = l->mantissa, sign = l->width - 1;                                                             \
+        for (size_t i = 0; i < n; i++) {                                                                                        \
+            uint64_t bit = at + i * mantissa, b;                                                                                \
+            memcpy(&b, p + (bit >> 3), 8);                                                                                      \
+            b = b >> (bit & 7) & below;                                                                                         \
+            b = b >> 1 | (uint64_t)(class[i] + 2 * lowest) << (mantissa - 1) | (b & 1) << sign;                                 \
+            x[i] = (W)(b << shift);                                                                                             \
+        }                                                                                                                       \
+        from->at += n * mantissa;                                                                                               \
+    }
+
+GET_VALUES(get_values4, uint32_t)
+GET_VALUES(get_values8, uint64_t)
+
+static void get_values(struct sk_bits_in *bits, const uint8_t *class, size_t n, const struct layout *l, unsigned lowest,
+                       const struct sk_plan *p, void *x, size_t at)
+{
+    if (p->word == 4)
+        get_values4(bits, class, n, l, lowest, p->shift, (uint32_t *)x + at);
+    else
+        get_values8(bits, class, n, l, lowest, p->shift, (uint64_t *)x + at);
+}
+
 int sk_direct_decode(const struct sk_plan *p, struct sk_rd *in, void *x)
 {
     struct layout l;
     size_t n = p->shape.total;
-    uint64_t need = 0;
     uint8_t *class = malloc(n + 1);
     int rc = class ? -1 : SAIKAI_ENOMEM;
     if (!class || layout_of(p, &l))
@@ -120,32 +160,28 @@ int sk_direct_decode(const struct sk_plan *p, struct sk_rd *in, void *x)
     unsigned lowest = sk_rd_u16(in);
     uint64_t bytes = sk_rd_u64(in);
     const uint8_t *raw = bytes <= sk_rd_left(in) ? sk_rd_bytes(in, (size_t)bytes) : NULL;
-    struct sk_class_plane plane = plane_of(p);
+    struct sk_class_plane plane = sk_class_plane_of(p, NULL);
     if (!raw || lowest > l.exponents)
         goto out;
     rc = sk_classes_decode(&plane, in, class);
     if (rc)
         goto out;
     rc = -1;
-    for (size_t i = 0; i < n; i++) {
-        need += class[i] ? l.mantissa : l.width;
-        if (class[i] == 1 || lowest + class[i] / 2 > l.exponents)
-            goto out;
-    }
-    if ((need + 7) / 8 != bytes)
+    if (!right(&l, lowest, class, n, bytes))
         goto out;
     struct sk_bits_in bits = {.p = raw};
-    for (size_t i = 0; i < n; i++) {
-        unsigned c = class[i];
-        uint64_t b = sk_bits_get(&bits, c ? l.mantissa : l.width);
-        if (c)
-            b = b >> 1 | (uint64_t)(c & 1) << (l.mantissa - 1) |
-                (uint64_t)(lowest + c / 2) << l.mantissa | (b & 1) << (l.width - 1);
-        b <<= p->shift;
+    for (size_t i = 0; i < n;) {
+        const uint8_t *zero = memchr(class + i, 0, n - i);
+        size_t even = zero ? (size_t)(zero - class) - i : n - i;
+        get_values(&bits, class + i, even, &l, lowest, p, x, i);
+        i += even;
+        if (i == n)
+            break;
+        uint64_t b = sk_bits_get(&bits, l.width) << p->shift;
         if (p->word == 4)
-            ((uint32_t *)x)[i] = (uint32_t)b;
+            ((uint32_t *)x)[i++] = (uint32_t)b;
         else
-            ((uint64_t *)x)[i] = b;
+            ((uint64_t *)x)[i++] = b;
     }
     rc = 0;
 out:

@@ -42,6 +42,21 @@ int sk_shape_split(struct sk_shape *s, size_t row)
     return 0;
 }
 
+int sk_shape_segments(struct sk_shape *s)
+{
+    const size_t values = s->total;
+    if (s->axes != 1 || values < SK_SEGMENTS * SK_SEGMENT)
+        return -1;
+    s->n[0] = values / SK_SEGMENTS / 64 * 64; /* so that the last part of a segment is none of a few values, which would have no grid */
+    s->n[1] = SK_SEGMENTS;
+    s->axes = 2;
+    set_strides(s);
+    s->segments = 1;
+    s->tail = values - s->total;
+    s->total = values;
+    return 0;
+}
+
 int sk_operator(unsigned halves, double c[4])
 {
     int degree = 0;

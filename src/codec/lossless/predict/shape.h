@@ -14,11 +14,15 @@
 #define SK_AXES       4
 #define SK_MAX_HALVES 6 /* highest order, in halves */
 #define SK_MAX_TERMS  64
+#define SK_SEGMENTS   16
+#define SK_SEGMENT    2048 /* a segment has at least so many values */
 
 /* n[0] varies fastest; every n is at least 1. */
 struct sk_shape {
     int axes;
     size_t n[SK_AXES], stride[SK_AXES], total;
+    int segments; /* rows are segments of one long row, which know nothing of each other */
+    size_t tail;  /* values behind the last of them, which go on along it */
 };
 
 /* Order of each axis in halves: 2 is a plain difference. */
@@ -39,6 +43,8 @@ void sk_shape_init(struct sk_shape *s, const struct sk_array *a);
 /* Split the fastest axis into rows of this length, which divides it. 0, or -1 when there are too
  * many axes. */
 int sk_shape_split(struct sk_shape *s, size_t row);
+/* Take a single long row apart into SK_SEGMENTS that are restored side by side. 0, or -1 when it is none, or too short. */
+int sk_shape_segments(struct sk_shape *s);
 /* Rows (runs along axis 0) of the shape. */
 static inline size_t sk_shape_rows(const struct sk_shape *s)
 {

@@ -2,7 +2,7 @@
 #ifndef SK_CODEC_LOSSLESS_CLASSES_RUNS_H
 #define SK_CODEC_LOSSLESS_CLASSES_RUNS_H
 
-#include "codec/lossless/predict/classes.h"
+#include "codec/lossless/predict/classes/classes.h"
 
 #define CONTEXTS   64
 #define PROB_BITS  11
@@ -49,6 +49,8 @@ struct class_model {
     uint16_t freq[MAX_TABLES][SK_CLASSES];
 };
 
+/* Count how often each class follows each context. */
+void sk_class_count(const uint8_t *c, const uint8_t *context, size_t n, uint32_t hist[CONTEXTS][SK_CLASSES]);
 /* Tables for what follows each context so often. */
 void sk_class_model_build(struct class_model *m, uint32_t hist[CONTEXTS][SK_CLASSES]);
 void sk_class_model_put(const struct class_model *m, struct sk_buf *out);

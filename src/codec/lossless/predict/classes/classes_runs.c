@@ -1,5 +1,5 @@
 /* Room for the runs, and the tables of frequencies: from counts, into bytes, and back. */
-#include "codec/lossless/predict/classes_runs.h"
+#include "codec/lossless/predict/classes/classes_runs.h"
 
 #include <stdlib.h>
 
@@ -20,6 +20,24 @@ int sk_class_work_init(struct class_work *w, const struct sk_class_plane *p, uin
         w->lane[k].c = store + w->pad;
     }
     return 0;
+}
+
+/* Zeros among zeros come in droves, and counting one by one in one place is slow. */
+void sk_class_count(const uint8_t *c, const uint8_t *context, size_t n, uint32_t hist[CONTEXTS][SK_CLASSES])
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!c[i] && n - i >= 8) {
+            uint64_t a, b;
+            memcpy(&a, c + i, 8);
+            memcpy(&b, context + i, 8);
+            if (!(a | b)) {
+                hist[0][0] += 8;
+                i += 7;
+                continue;
+            }
+        }
+        hist[context[i]][c[i]]++;
+    }
 }
 
 static void take(const uint32_t from[SK_CLASSES], uint32_t into[SK_CLASSES])

@@ -22,9 +22,10 @@ struct sk_class_plane {
                             <= plane */
     const uint8_t *skip; /* one byte per value, 1: not coded, takes the class of the one before it;
                             NULL: none */
+    int wide;            /* in 32 lanes (wide.h), where no value is skipped */
 };
 
-/* Lags that suit an array whose rows and planes are this long, for n values. */
+/* Lags that suit an array whose rows and planes are this long, for n values in so many runs. */
 void sk_class_lags(struct sk_class_plane *p, size_t row, size_t plane);
 
 /* Append the coded classes to out. Nothing but memory can fail (then sk_buf_ok(out) is false). */

@@ -1,5 +1,6 @@
 /* Lags, and the coding of four runs side by side. */
-#include "codec/lossless/predict/classes_runs.h"
+#include "codec/lossless/predict/classes/classes_runs.h"
+#include "codec/lossless/predict/classes/wide.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,6 +8,11 @@
 void sk_class_lags(struct sk_class_plane *p, size_t row, size_t plane)
 {
     size_t run = p->n / LANES;
+    if (p->wide) { /* it sees for itself which it can use */
+        p->row = row;
+        p->plane = plane;
+        return;
+    }
     p->row = row < 3 || row > run / 2 ? 3 : row;
     p->plane = plane <= p->row || plane > run / 2 ? p->row : plane;
     if (p->row == 3)
@@ -75,25 +81,6 @@ static void count_kept(const struct class_lane *l, const uint8_t *context, const
             hist[context[i]][l->c[i]]++;
 }
 
-/* Zeros among zeros come in droves, and counting one by one in one place is slow. */
-static void count_all(const struct class_lane *l, const uint8_t *context,
-                      uint32_t hist[CONTEXTS][SK_CLASSES])
-{
-    for (size_t i = 0; i < l->n; i++) {
-        if (!l->c[i] && l->n - i >= 8) {
-            uint64_t a, b;
-            memcpy(&a, l->c + i, 8);
-            memcpy(&b, context + i, 8);
-            if (!(a | b)) {
-                hist[0][0] += 8;
-                i += 7;
-                continue;
-            }
-        }
-        hist[context[i]][l->c[i]]++;
-    }
-}
-
 /* Classes into the lanes, their contexts, and how often each class follows each context. */
 static int measure(struct class_work *w, const struct sk_class_plane *p, const uint8_t *classes,
                    uint8_t **context, uint32_t hist[CONTEXTS][SK_CLASSES])
@@ -117,7 +104,7 @@ static int measure(struct class_work *w, const struct sk_class_plane *p, const u
         if (skip)
             count_kept(l, x, skip, hist);
         else
-            count_all(l, x, hist);
+            sk_class_count(l->c, x, l->n, hist);
     }
     return 0;
 }
@@ -157,7 +144,7 @@ static void encode_lanes(const struct class_work *w, const struct class_model *m
     free(code);
 }
 
-void sk_classes_encode(const struct sk_class_plane *p, const uint8_t *classes, struct sk_buf *out)
+static void encode_four(const struct sk_class_plane *p, const uint8_t *classes, struct sk_buf *out)
 {
     struct class_work w = {0};
     struct class_model *m = malloc(sizeof *m);
@@ -196,6 +183,14 @@ out:
     free(words);
     free(context);
     free(w.classes);
+}
+
+void sk_classes_encode(const struct sk_class_plane *p, const uint8_t *classes, struct sk_buf *out)
+{
+    if (p->wide)
+        sk_wide_encode(p, classes, out);
+    else
+        encode_four(p, classes, out);
 }
 
 double sk_classes_cost(const struct sk_class_plane *p, const uint8_t *classes)

@@ -1,5 +1,6 @@
 /* Decodes four runs side by side, their states and contexts in registers. */
-#include "codec/lossless/predict/classes_runs.h"
+#include "codec/lossless/predict/classes/classes_runs.h"
+#include "codec/lossless/predict/classes/wide.h"
 
 #include "base/error.h"
 
@@ -205,7 +206,7 @@ static int decode_lanes(struct class_work *w, const struct class_model *m, const
     return rc;
 }
 
-int sk_classes_decode(const struct sk_class_plane *p, struct sk_rd *in, uint8_t *classes)
+static int decode_four(const struct sk_class_plane *p, struct sk_rd *in, uint8_t *classes)
 {
     struct class_work w = {0};
     struct class_model *m = malloc(sizeof *m);
@@ -243,4 +244,9 @@ out:
     free(data);
     free(w.classes);
     return rc;
+}
+
+int sk_classes_decode(const struct sk_class_plane *p, struct sk_rd *in, uint8_t *classes)
+{
+    return p->wide ? sk_wide_decode(p, in, classes, sk_wide_steps()) : decode_four(p, in, classes);
 }
