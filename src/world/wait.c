@@ -172,16 +172,6 @@ int sk_wait(MPI_Request *r, MPI_Status *status, int quiet)
     return rc;
 }
 
-/* Whether it could still be taken back is chance. A request that is not known has ended. */
-static void undetermined(const struct before *b, const char *what)
-{
-    for (int i = 0; sk_world.logs && what && i < b->n; i++) {
-        const struct sk_object *o = b->key[i] ? sk_objects_find(&sk_world.requests, b->key[i]) : NULL;
-        if (o && !(o->flags & SK_OBJECT_QUIET))
-            sk_logging_refuse(what);
-    }
-}
-
 /* The call is made until it has what was wanted, or it is time to leave. translate: what becomes of statuses; heard: what is done before the program
  * hears of it. */
 #define LOOK_UNTIL(n, requests, call, enough, translate, heard) \
@@ -349,6 +339,16 @@ SK_WRAP(Request_get_status, (MPI_Request request, int *flag, MPI_Status *status)
                tell(&b, *flag ? 0 : -1, status), if (told == SK_CHANCE_FREE) HEARD(SK_CHANCE_GET_STATUS, *flag ? 0 : -1, NULL));
 }
 
+/* 1: MPI is through with it, and it got nothing. */
+static int is_taken_back(MPI_Request r)
+{
+    MPI_Status s;
+    int ended = 0, cancelled = 0;
+    if (!SK_CALL(Request_get_status, (r, &ended, &s)) && ended)
+        SK_CALL(Test_cancelled, (&s, &cancelled));
+    return cancelled;
+}
+
 /* A request that MPI frees when it has ended: nobody will hear of that, so what it writes into could not be taken back. */
 SK_WRAP(Request_free, (MPI_Request *request))
 {
@@ -363,11 +363,36 @@ SK_WRAP(Request_free, (MPI_Request *request))
     }
     if (sk_later_is(*request))
         return sk_wrong(MPI_COMM_WORLD, MPI_ERR_REQUEST);
-    if (o && o->flags & (SK_OBJECT_RECEIVES | SK_OBJECT_BOUNCED) && !(o->flags & SK_OBJECT_PERSISTENT))
+    if (sk_logging_was_tried(*request)) /* it is at its end, or its message is on its way */
+        return sk_wait(request, MPI_STATUS_IGNORE, 0);
+    if (o && o->flags & (SK_OBJECT_RECEIVES | SK_OBJECT_BOUNCED) && !(o->flags & SK_OBJECT_PERSISTENT) && !is_taken_back(*request))
         sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Request_free of a receive that has not ended");
     sk_lasting_forget(*request);
     sk_objects_remove(&sk_world.requests, key);
     return SK_CALL(Request_free, (request));
+}
+
+/* Of a communicator that is this process's alone what ends when follows from the program. */
+static int is_alone(const struct sk_object *receive)
+{
+    const struct sk_object *c = sk_objects_find(&sk_world.comms, receive->of);
+    return receive->of == SK_KEY(MPI_COMM_SELF) || (c && c->flags & SK_OBJECT_ALONE);
+}
+
+/* Whether a receive can still be taken back is chance, and the protocol's affair; MPI takes back no message that is sent. */
+static int cancel(MPI_Request *r)
+{
+    const struct sk_object *o = *r == MPI_REQUEST_NULL ? NULL : sk_objects_find(&sk_world.requests, SK_KEY(*r));
+    uint32_t flags = o ? o->flags : 0;
+    if (flags & SK_OBJECT_COPIED)
+        return o->more ? sk_replica_cancel(o->more) : 0;
+    if (sk_world.logs && !sk_logging.refused && !(flags & SK_OBJECT_QUIET)) {
+        if (flags & (SK_OBJECT_LOGGED | SK_OBJECT_HELD))
+            return sk_logging_cancel(o->more, r);
+        if (flags & SK_OBJECT_RECEIVES && !is_alone(o))
+            sk_logging_refuse("MPI_Cancel of a receive that is not logged");
+    }
+    return SK_CALL(Cancel, (r));
 }
 
 SK_WRAP(Cancel, (MPI_Request *request))
@@ -378,8 +403,7 @@ SK_WRAP(Cancel, (MPI_Request *request))
     if (sk_later_is(*request))
         return sk_wrong(MPI_COMM_WORLD, MPI_ERR_REQUEST);
     take(&b, 1, request);
-    undetermined(&b, "MPI_Cancel");
-    int rc = SK_CALL(Cancel, (request));
+    int rc = cancel(request);
     give_back_lasting(&b, request);
     return rc;
 }

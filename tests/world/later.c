@@ -1,7 +1,7 @@
 /* A solver that overlaps everything: collective operations that do not block, several of them at once, on communicators that overlap, waited for in other
  * orders than they were begun in, together with messages. Under the protocol logging whoever survives a fault computes no step twice. What each gives is held
  * against what it must be.
- * usage: later [-p PIDFILE] COUNTS STEPS [cancel]        with 4 ranks; cancel: takes receives back, which is not logged, so all go back */
+ * usage: later [-p PIDFILE] COUNTS STEPS [open]        with 4 ranks; open: a receive is open at a checkpoint, which is not logged, so all go back */
 #include <mpi.h>
 #include <saikai/saikai.h>
 #include <stdint.h>
@@ -12,7 +12,8 @@
 
 enum { RANKS = 4, N = 64, KINDS = 8 };
 
-static int rank, bad, cancels;
+static int rank, bad, opens;
+static MPI_Request never; /* nobody sends that */
 static long executed;
 static double u[N];
 
@@ -73,6 +74,7 @@ static void overlap(MPI_Comm part, long it)
 {
     int next = (rank + 1) % RANKS, before = (rank + RANKS - 1) % RANKS, root = (int)(it % RANKS);
     double mine[3] = {u[0], u[1] * 1e3, u[2] * 1e-3}, all[3], also[3], edge = 0, last = u[N - 1], table[5];
+    static double unused;
     MPI_Request r[KINDS];
     for (int i = 0; i < 5; i++)
         table[i] = rank == root ? (double)it / (i + 1) : -1;
@@ -87,9 +89,9 @@ static void overlap(MPI_Comm part, long it)
     MPI_Isend(&last, 1, MPI_DOUBLE, MPI_PROC_NULL, 5, MPI_COMM_WORLD, &from_before);
     MPI_Wait(&from_before, MPI_STATUS_IGNORE);
     MPI_Ibarrier(MPI_COMM_SELF, &from_before);
-    if (cancels) {
-        MPI_Request never;
-        MPI_Irecv(&edge, 1, MPI_DOUBLE, next, 9, MPI_COMM_WORLD, &never);
+    if (opens && it == 20)
+        MPI_Irecv(&unused, 1, MPI_DOUBLE, next, 9, MPI_COMM_WORLD, &never);
+    if (it == 30 && never != MPI_REQUEST_NULL) {
         MPI_Cancel(&never);
         MPI_Wait(&never, MPI_STATUS_IGNORE);
     }
@@ -330,7 +332,7 @@ static void run(void *arg)
     int wrong = 0;
     for (int i = 0; i < N; i++)
         u[i] = rank + 1e-2 * i;
-    from_before = MPI_REQUEST_NULL;
+    from_before = never = MPI_REQUEST_NULL;
     set_up();
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("u", u, SAIKAI_F64, 1, (size_t[]){N}) < 0 || saikai_restart(&it) < 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -383,7 +385,7 @@ int main(int argc, char **argv)
     if (argc < 3 || ranks != RANKS)
         return 2;
     long steps = strtol(argv[2], NULL, 10);
-    cancels = argc > 3 && !strcmp(argv[3], "cancel");
+    opens = argc > 3 && !strcmp(argv[3], "open");
     saikai_in_place(run, &steps);
     leave(argv[1], executed);
     MPI_Finalize();

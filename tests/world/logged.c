@@ -1,10 +1,10 @@
 /* A ring whose ranks talk to each other in every way that the protocol logging keeps, and count the steps that this process computes: whoever
  * survives a fault computes none of them twice. Each rank leaves its count in COUNTS.<rank>, and rank 0 prints a hash of all.
- * usage: logged [-p PIDFILE] COUNTS STEPS [chance|setup|sync|cancel|lone|flood|before]
+ * usage: logged [-p PIDFILE] COUNTS STEPS [chance|setup|sync|open|lone|flood|before]
  *   chance: rank 0 receives in an order that chance decides, in all ways that there are, and the others count how often they look in vain. What
  *           chance decided is told to others at once, and compared at the end: a process that goes back must not decide anew.
  *   setup:  before saikai_restart all learn of each other in an order that chance decides, and tell it; what a rank says of it later is held against that
- *   sync:   with sends that are synchronous;   cancel: with what cannot be logged;   lone: in rank 2 alone;   flood: with large messages
+ *   sync:   with sends that are synchronous;   open: a receive is open at a checkpoint, which cannot be logged;   lone: in rank 2 alone;   flood: with large messages
  *   before: neighbours talk to each other between saikai_restart and the loop, which a new process alone does again */
 #include <mpi.h>
 #include <saikai/saikai.h>
@@ -16,7 +16,8 @@
 
 enum { SMALL = 40, LARGE = 20000, MOST = 16 };
 
-static int rank, ranks, chance, setup, sync_, cancel, lone, flood, before;
+static int rank, ranks, chance, setup, sync_, open_, lone, flood, before;
+static MPI_Request never = MPI_REQUEST_NULL; /* nobody sends that */
 static long executed;
 
 struct job {
@@ -47,7 +48,7 @@ static void mix(struct state *s, const void *data, size_t n)
 /* Messages between neighbours, small and large, begun and waited for together or one after the other. */
 static void neighbours(struct state *s, long it)
 {
-    static double from_up[LARGE], from_down[SMALL];
+    static double from_up[LARGE], from_down[SMALL], unused;
     int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;
     MPI_Request r[4];
     MPI_Status ended[4];
@@ -61,10 +62,11 @@ static void neighbours(struct state *s, long it)
     for (int i = 0; i < LARGE; i++)
         s->large[i] = 0.5 * (s->large[i] + from_up[i]) + 1e-3 * (double)i;
     MPI_Sendrecv_replace(s->small, SMALL, MPI_DOUBLE, up, 3, down, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if ((cancel || (lone && rank == 2)) && it == 20) {
-        MPI_Irecv(from_up, 1, MPI_DOUBLE, up, 99, MPI_COMM_WORLD, &r[0]); /* nobody sends that */
-        MPI_Cancel(&r[0]);
-        MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+    if ((open_ || (lone && rank == 2)) && it == 20)
+        MPI_Irecv(&unused, 1, MPI_DOUBLE, up, 99, MPI_COMM_WORLD, &never);
+    if (it == 30 && never != MPI_REQUEST_NULL) {
+        MPI_Cancel(&never);
+        MPI_Wait(&never, MPI_STATUS_IGNORE);
     }
     if (rank && sync_ && it % 2) {
         int done = 0;
@@ -234,6 +236,7 @@ static void run(void *arg)
     long it = 0;
     memset(&s, 0, sizeof s);
     s.hash = rank + 1;
+    never = MPI_REQUEST_NULL;
     MPI_Bcast(&s.hash, 1, MPI_INT64_T, 1 % ranks, MPI_COMM_WORLD); /* what the new process runs, and the others do not */
     if (setup)
         learn();
@@ -301,7 +304,7 @@ int main(int argc, char **argv)
     chance = argc > 3 && !strcmp(argv[3], "chance");
     setup = argc > 3 && !strcmp(argv[3], "setup");
     sync_ = argc > 3 && !strcmp(argv[3], "sync");
-    cancel = argc > 3 && !strcmp(argv[3], "cancel");
+    open_ = argc > 3 && !strcmp(argv[3], "open");
     lone = argc > 3 && !strcmp(argv[3], "lone");
     flood = argc > 3 && !strcmp(argv[3], "flood");
     before = argc > 3 && !strcmp(argv[3], "before");

@@ -70,6 +70,27 @@ int sk_chance_next(uint64_t *number, int *source, int *tag)
     return sk_outcomes_tell_match(now(), *number, source, tag);
 }
 
+int sk_chance_begin(void)
+{
+    return sk_outcomes_tell_back(now(), now()->begun++) == 1;
+}
+
+uint64_t sk_chance_newest(void)
+{
+    return now()->begun - 1;
+}
+
+int sk_chance_told_back(uint64_t number)
+{
+    return sk_outcomes_tell_back(now(), number);
+}
+
+void sk_chance_took_back(uint64_t number, int taken)
+{
+    if (!sk_logging.refused)
+        after(sk_outcomes_back(now(), number, taken));
+}
+
 void sk_chance_matched(uint64_t number, int source, int tag)
 {
     if (!sk_logging.refused)

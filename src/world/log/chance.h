@@ -1,5 +1,5 @@
-/* What chance decides under the protocol `logging`: which message a receive without a named source and tag gets, and what Test*, Waitany,
- * Waitsome, Probe and Iprobe say. It is kept before the program hears of it (witness.h), and told again to a process that takes the
+/* What chance decides under the protocol `logging`: which message a receive without a named source and tag gets, whether a receive could still be
+ * taken back (MPI_Cancel), and what Test*, Waitany, Waitsome, Probe and Iprobe say. It is kept before the program hears of it (witness.h), and told again to a process that takes the
  * place of a dead one. */
 #ifndef SK_WORLD_LOG_CHANCE_H
 #define SK_WORLD_LOG_CHANCE_H
@@ -26,5 +26,13 @@ void sk_chance_happened(enum sk_chance call, int n, const int *number);
 /* The next receive that leaves its message to chance: its number, and 1: what it got is known. */
 int sk_chance_next(uint64_t *number, int *source, int *tag);
 void sk_chance_matched(uint64_t number, int source, int tag);
+
+/* A receive of the program's begins that could be taken back. 1: the process before this one took it back. */
+int sk_chance_begin(void);
+/* The number of the newest of these. */
+uint64_t sk_chance_newest(void);
+/* 1: the process before this one took it back; 0: it was too late for that; -1: nobody knows. */
+int sk_chance_told_back(uint64_t number);
+void sk_chance_took_back(uint64_t number, int taken);
 
 #endif

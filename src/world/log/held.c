@@ -50,20 +50,37 @@ static int nothing(void *extra)
     return MPI_SUCCESS;
 }
 
-/* A receive that still waits is given to nobody any more. A message that has to be sent is sent. */
-static int cancel(void *extra, int complete)
+/* What MPI says of a receive that got nothing. */
+static void empty(struct sk_logging_open *o)
 {
-    struct sk_logging_open *o = extra, **at = &sk_logging.held;
-    if (complete || o->message || o->is_call)
-        return MPI_SUCCESS;
-    if (!o->waits)
-        return SK_CALL(Cancel, (&o->inner));
+    SK_CALL(Status_set_elements, (&o->status, MPI_BYTE, 0));
+    o->status.MPI_SOURCE = MPI_ANY_SOURCE;
+    o->status.MPI_TAG = MPI_ANY_TAG;
+}
+
+void sk_held_give_up(struct sk_logging_open *o)
+{
+    struct sk_logging_open **at = &sk_logging.held;
     while (*at && *at != o)
         at = &(*at)->next;
     if (*at)
         *at = o->next;
-    o->cancelled = 1;
-    return SK_CALL(Grequest_complete, (o->handle));
+    empty(o);
+    o->waits = 0;
+    o->counted = o->cancelled = 1;
+    SK_CALL(Grequest_complete, (o->handle));
+}
+
+/* By a rank that logs nothing any more. A message that has to be sent is sent. */
+static int cancel(void *extra, int complete)
+{
+    struct sk_logging_open *o = extra;
+    if (complete || o->message || o->is_call)
+        return MPI_SUCCESS;
+    if (!o->waits && !o->is_void)
+        return SK_CALL(Cancel, (&o->inner));
+    sk_held_give_up(o);
+    return MPI_SUCCESS;
 }
 
 /* A request of the program's. */
@@ -101,7 +118,7 @@ int sk_held_add(struct sk_members *g, void *buf, int count, MPI_Datatype type, i
     if (!o)
         return MPI_ERR_NO_MEM;
     *o = (struct sk_logging_open){.buf = buf, .count = count, .type = type, .source = source, .tag = tag, .number = number, .waits = 1,
-                                  .inner = MPI_REQUEST_NULL};
+                                  .inner = MPI_REQUEST_NULL, .begun = sk_chance_newest(), .in_run = sk_logging.running};
     int rc = SK_CALL(Type_dup, (type, &o->type)); /* the program may free its own before this ends */
     o->own_type = !rc;
     if (!rc)
@@ -118,10 +135,19 @@ static struct sk_logging_open *other(void)
     if (!o)
         return NULL;
     *o = (struct sk_logging_open){.number = UINT64_MAX, .counted = 1, .inner = MPI_REQUEST_NULL};
-    SK_CALL(Status_set_elements, (&o->status, MPI_BYTE, 0));
-    o->status.MPI_SOURCE = MPI_ANY_SOURCE;
-    o->status.MPI_TAG = MPI_ANY_TAG;
+    empty(o);
     return o;
+}
+
+int sk_held_void(MPI_Request *out)
+{
+    struct sk_logging_open *o = other();
+    if (!o)
+        return MPI_ERR_NO_MEM;
+    o->is_void = 1;
+    o->begun = sk_chance_newest();
+    o->in_run = sk_logging.running;
+    return stand_for(o, out);
 }
 
 int sk_held_send(struct sk_kept_message *m, MPI_Request *out)

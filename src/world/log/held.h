@@ -11,6 +11,10 @@
 int sk_held_stands_before(int source, int tag);
 /* Hold this receive. number: among those that leave their message to chance, or UINT64_MAX: it names it. */
 int sk_held_add(struct sk_members *g, void *buf, int count, MPI_Datatype type, int source, int tag, uint64_t number, MPI_Request *out);
+/* One that gets no message: it ends when it is given up. */
+int sk_held_void(MPI_Request *out);
+/* One that waits, or gets no message, has been taken back. */
+void sk_held_give_up(struct sk_logging_open *o);
 /* A request that ends when MPI has this message, which is synchronous. */
 int sk_held_send(struct sk_kept_message *m, MPI_Request *out);
 /* A request that ends when it is said so: with rc. */

@@ -4,6 +4,7 @@
 
 #include "world/replica/message.h"
 #include "world/view/wrong.h"
+#include "world/wait.h"
 
 #include <stdlib.h>
 
@@ -62,6 +63,9 @@ void sk_lasting_forget(MPI_Request handle)
     struct lasting *l = find(handle);
     if (!l)
         return;
+    sk_logging_forward(1, &l->inner);
+    if (sk_logging_was_tried(l->inner) || sk_replica_was_taken(l->inner))
+        sk_wait(&l->inner, MPI_STATUS_IGNORE, 0);
     if (l->inner != MPI_REQUEST_NULL && l->receives)
         sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Request_free of a receive that has not ended");
     let_go(l);

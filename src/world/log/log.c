@@ -43,7 +43,7 @@ void sk_logging_begin(void)
     sk_later_forget();
     sk_kept_free(sk_logging.kept);
     sk_logging.kept = sk_logging.refused || sk_world.cannot ? NULL : sk_kept_new(sk_world.size);
-    sk_logging.running = sk_logging.asked = 0;
+    sk_logging.running = sk_logging.restarted = sk_logging.asked = 0;
     sk_logging.is_checked = 1;
     sk_logging.refused = sk_logging.kept == NULL;
 }
@@ -278,7 +278,7 @@ static struct sk_logging_open *open_receive(struct sk_members *g, void *buf, int
     if (!c)
         sk_logging_refuse(UNCOUNTED);
     *o = (struct sk_logging_open){.buf = buf, .count = count, .type = type, .source = source, .tag = tag, .serial = sk_logging.serial++,
-                              .index = c ? c->posted++ : 0};
+                              .index = c ? c->posted++ : 0, .begun = sk_chance_newest(), .in_run = sk_logging.running};
     sk_logging_hold_members(o, g);
     if (sk_plain_bytes(type) < 0 && !SK_CALL(Type_dup, (type, &o->type))) /* the program may free its own before this ends */
         o->own_type = 1;
@@ -336,7 +336,10 @@ int sk_logging_irecv(struct sk_members *g, void *buf, int count, MPI_Datatype ty
 {
     uint64_t number;
     sk_logging.count.receives += source != MPI_PROC_NULL;
-    if (has_to_wait(&source, &tag, &number))
+    int is_void = source != MPI_PROC_NULL && !sk_wire_is_own(tag) && sk_chance_begin(), waits = has_to_wait(&source, &tag, &number);
+    if (is_void)
+        return sk_held_void(out);
+    if (waits)
         return sk_held_add(g, buf, count, type, source, tag, number, out);
     return begin_receive(g, buf, count, type, source, tag, out);
 }
@@ -356,6 +359,76 @@ void sk_logging_ended(struct sk_logging_open *o)
     if (o->own_type)
         SK_CALL(Type_free, (&o->type));
     free(o);
+}
+
+/* ---- taking back ---- */
+
+/* Those behind it in its channel get the messages before theirs. */
+static void leave_place(struct sk_logging_open *o)
+{
+    struct sk_kept_channel *c = sk_kept_channel(sk_logging.kept, o->source, o->tag);
+    for (size_t i = 0; i < sk_world.requests.slots; i++) {
+        const struct sk_object *s = &sk_world.requests.slot[i];
+        struct sk_logging_open *b = s->key && s->flags & SK_OBJECT_LOGGED && !(s->flags & SK_OBJECT_MOVED) ? s->more : NULL;
+        if (b && b != o && !b->counted && b->source == o->source && b->tag == o->tag && b->index > o->index)
+            b->index--;
+    }
+    if (c)
+        c->posted--;
+    o->counted = o->cancelled = 1;
+}
+
+/* MPI takes back what has no message yet at once, and nothing else. 1: it has. */
+static int take_back(MPI_Request r)
+{
+    MPI_Status s;
+    int ended = 0, cancelled = 0;
+    if (SK_CALL(Cancel, (&r)) || SK_CALL(Request_get_status, (r, &ended, &s)) || !ended)
+        return 0;
+    SK_CALL(Test_cancelled, (&s, &cancelled));
+    return cancelled;
+}
+
+/* 1: it was taken back. */
+static int try_to(struct sk_logging_open *o, MPI_Request r)
+{
+    if (SK_KEY(o->handle)) { /* it is held, or was */
+        sk_held_progress();
+        if (o->waits)
+            return 1;
+        if (o->inner == MPI_REQUEST_NULL || o->number != UINT64_MAX) /* it has its message */
+            return 0;
+        sk_logging_forward(1, &o->inner);
+        r = o->inner;
+    }
+    if (!take_back(r))
+        return 0;
+    leave_place(o);
+    return 1;
+}
+
+int sk_logging_cancel(struct sk_logging_open *o, MPI_Request *request)
+{
+    if (o->message || o->cancelled)
+        return 0;
+    if (o->in_run != sk_logging.running)
+        sk_logging_refuse("MPI_Cancel of a receive that was begun before saikai_restart");
+    if (!sk_chance_is_kept("MPI_Cancel"))
+        return SK_CALL(Cancel, (request));
+    int told = sk_chance_told_back(o->begun), taken = told < 0 ? try_to(o, *request) : told;
+    o->tried = 1;
+    if (taken && (o->waits || o->is_void))
+        sk_held_give_up(o);
+    if (told < 0)
+        sk_chance_took_back(o->begun, taken);
+    return 0;
+}
+
+int sk_logging_was_tried(MPI_Request r)
+{
+    const struct sk_object *o = r == MPI_REQUEST_NULL ? NULL : sk_objects_find(&sk_world.requests, SK_KEY(r));
+    const struct sk_logging_open *l = o && o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_HELD) ? o->more : NULL;
+    return l && l->tried;
 }
 
 void sk_logging_forward(int n, MPI_Request r[])

@@ -28,6 +28,10 @@ struct sk_logging_open {
     MPI_Datatype type;
     int count, source, tag, own_type, counted;
     uint64_t serial, index;
+    uint64_t begun; /* its number among those that could be taken back … */
+    int in_run;     /* … behind the program's saikai_restart, or before it */
+    int tried;      /* MPI_Cancel was called for it */
+    int is_void;    /* it gets no message: the process before this one took it back */
     /* of one that is held (held.c) */
     struct sk_logging_open *next;
     struct sk_kept_message *message; /* not a receive: this has to be sent */
@@ -42,6 +46,7 @@ struct sk_logging {
     int chosen;    /* the job uses the protocol … */
     int refused;   /* … which this rank no longer can */
     int running;   /* the program's saikai_restart is over */
+    int restarted; /* the same, also of a rank that has refused */
     int joining;   /* this process takes the place of a dead one, whose messages the others have … */
     int going_on;  /* … or is one of these others */
     int in_library; /* the repair is begun by the library */
@@ -93,6 +98,11 @@ enum sk_logging_mode { SK_LOGGING_PLAIN, SK_LOGGING_SYNCHRONOUS, SK_LOGGING_BUFF
 struct sk_kept_message *sk_logging_post(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag);
 /* Until MPI has it. */
 int sk_logging_wait_sent(struct sk_kept_message *m);
+/* A receive that leaves its place to those behind it was taken back, or it was too late for that: what the program hears later. Messages that are sent always are.
+ * 0, or MPI's error. */
+int sk_logging_cancel(struct sk_logging_open *o, MPI_Request *request);
+/* 1: that was called for it. It ends, though maybe not before its sender goes on. */
+int sk_logging_was_tried(MPI_Request r);
 int sk_logging_irecv(struct sk_members *g, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out);
 int sk_logging_send(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag);
 int sk_logging_isend(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Request *out);

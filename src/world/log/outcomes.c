@@ -6,8 +6,10 @@
 #include <string.h>
 
 /* MATCH: the number of the receive, then source and tag in one word. NONE: how often in a row. SOME: how many words follow.
- * MARK: three words follow: key, receives so far, and how many words behind it are copies of what stands before it. */
-enum { MATCH = 1, NONE, SOME, MARK, MARK_WORDS = 4 };
+ * MARK: words follow: key, receives so far that left their message to chance, that could be taken back, and how many words behind it are copies of
+ * what stands before it. TAKEN, LATE: a receive that was taken back, or that it was too late for: its number. */
+enum { MATCH = 1, NONE, SOME, MARK, TAKEN, LATE };
+enum { KEY = 1, WILD, BEGUN, COPIES, MARK_WORDS };
 
 static uint64_t first(int kind, int call, uint64_t n)
 {
@@ -29,7 +31,9 @@ static uint64_t length(uint64_t word)
 {
     switch (kind_of(word)) {
     case MATCH: return 2;
-    case NONE: return 1;
+    case NONE:
+    case TAKEN:
+    case LATE: return 1;
     case SOME: return 1 + number_of(word);
     case MARK: return MARK_WORDS;
     }
@@ -44,6 +48,7 @@ static uint64_t *place(const struct sk_outcomes_log *l, uint64_t at)
 void sk_outcomes_clear(struct sk_outcomes_log *l)
 {
     free(l->match);
+    free(l->back);
     *l = (struct sk_outcomes_log){.ring = l->ring, .words = l->words, .none_at = UINT64_MAX};
     if (l->ring) {
         atomic_store(&l->ring->head, 0);
@@ -79,6 +84,16 @@ int sk_outcomes_match(struct sk_outcomes_log *l, uint64_t number, int source, in
     return 0;
 }
 
+int sk_outcomes_back(struct sk_outcomes_log *l, uint64_t number, int taken)
+{
+    uint64_t at = room(l, 1);
+    if (at == UINT64_MAX)
+        return -1;
+    *place(l, at) = first(taken ? TAKEN : LATE, 0, number);
+    publish(l, at + 1);
+    return 0;
+}
+
 int sk_outcomes_add(struct sk_outcomes_log *l, int call, int n, const int *number)
 {
     if (n < 0 && l->none_at != UINT64_MAX && (*place(l, l->none_at) & 0xffff) == first(NONE, call, 0)) {
@@ -99,6 +114,19 @@ int sk_outcomes_add(struct sk_outcomes_log *l, int call, int n, const int *numbe
 
 /* ---- marks ---- */
 
+static int is_back(uint64_t word)
+{
+    return kind_of(word) == TAKEN || kind_of(word) == LATE;
+}
+
+/* 1: what this record at this place says lies behind the program. */
+static int is_past(const struct sk_outcomes_log *l, uint64_t at, uint64_t word)
+{
+    if (kind_of(word) == MATCH)
+        return number_of(word) < l->wild;
+    return is_back(word) ? number_of(word) < l->begun : at < l->at || kind_of(word) == MARK;
+}
+
 /* What was loaded and is still to be told: copied to `to` unless that is UINT64_MAX. Words of it. */
 static uint64_t copy_untold(const struct sk_outcomes_log *l, uint64_t to)
 {
@@ -106,7 +134,7 @@ static uint64_t copy_untold(const struct sk_outcomes_log *l, uint64_t to)
     for (uint64_t at = l->begin, each; at < l->end; at += each) {
         uint64_t w = *place(l, at);
         each = length(w);
-        if (kind_of(w) == MARK || (kind_of(w) == MATCH ? number_of(w) < l->wild : at < l->at))
+        if (is_past(l, at, w))
             continue;
         for (uint64_t i = 0; i < each && to != UINT64_MAX; i++)
             *place(l, to + n + i) = *place(l, at + i) - (at == l->at && !i ? first(0, 0, l->told) : 0);
@@ -126,9 +154,10 @@ int sk_outcomes_mark(struct sk_outcomes_log *l, int64_t key)
     if (at == UINT64_MAX)
         return -1;
     *place(l, at) = first(MARK, 0, 0);
-    *place(l, at + 1) = (uint64_t)key;
-    *place(l, at + 2) = l->wild;
-    *place(l, at + 3) = n;
+    *place(l, at + KEY) = (uint64_t)key;
+    *place(l, at + WILD) = l->wild;
+    *place(l, at + BEGUN) = l->begun;
+    *place(l, at + COPIES) = n;
     copy_untold(l, at + MARK_WORDS);
     publish(l, at + MARK_WORDS + n);
     l->begin = l->at = at + MARK_WORDS;
@@ -148,7 +177,7 @@ static uint64_t find(const struct sk_outcomes *ring, uint64_t words, int64_t key
         each = length(ring->word[at & (words - 1)]);
         if (!each || each > tail - at)
             return UINT64_MAX;
-        if (kind_of(ring->word[at & (words - 1)]) == MARK && ring->word[(at + 1) & (words - 1)] == (uint64_t)key)
+        if (kind_of(ring->word[at & (words - 1)]) == MARK && ring->word[(at + KEY) & (words - 1)] == (uint64_t)key)
             found = at;
     }
     return found;
@@ -172,7 +201,7 @@ size_t sk_outcomes_since(const struct sk_outcomes *ring, uint64_t words, int64_t
         if (!each || each > tail - at)
             return 0;
         if (at != from && kind_of(w) == MARK) { /* of a generation that was not complete: what is copied behind it stands before it, too */
-            uint64_t copied = ring->word[(at + 3) & mask];
+            uint64_t copied = ring->word[(at + COPIES) & mask];
             if (copied > tail - at - MARK_WORDS)
                 return 0;
             each += copied;
@@ -180,38 +209,61 @@ size_t sk_outcomes_since(const struct sk_outcomes *ring, uint64_t words, int64_t
         }
         for (uint64_t i = 0; i < each; i++, n++)
             if (out)
-                out[n] = at == from && i == 3 ? 0 : ring->word[(at + i) & mask];
+                out[n] = at == from && i == COPIES ? 0 : ring->word[(at + i) & mask];
     }
     return n;
 }
 
-/* What follows the mark is whole, and in the table of messages. 0, or -1. */
-static int take_matches(struct sk_outcomes_log *l, const uint64_t *word, size_t n)
+/* What follows the mark is whole: how many receives it tells of. 0, or -1. */
+static int count(struct sk_outcomes_log *l, const uint64_t *word, size_t n)
 {
+    l->n_matches = 0; /* one for each receive up to the last one that is known */
+    l->n_back = 0;
     for (size_t at = MARK_WORDS; at < n; at += length(word[at])) {
-        uint64_t each = length(word[at]), number = number_of(word[at]) - l->first_match;
+        uint64_t each = length(word[at]), number = number_of(word[at]);
         if (!each || each > n - at || kind_of(word[at]) == MARK)
             return -1;
-        if (kind_of(word[at]) != MATCH)
-            continue;
-        if (number >= l->n_matches)
+        if (kind_of(word[at]) == MATCH && number < l->first_match)
             return -1;
-        l->match[number] = (struct sk_outcomes_match){1, (int)(word[at + 1] >> 32), (int)(uint32_t)word[at + 1]};
+        if (kind_of(word[at]) == MATCH && number - l->first_match >= l->n_matches)
+            l->n_matches = number - l->first_match + 1;
+        l->n_back += is_back(word[at]);
     }
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct sk_outcomes_back *x = a, *y = b;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Into the tables. 0, or -1: no memory, or more than there can be. */
+static int take(struct sk_outcomes_log *l, const uint64_t *word, size_t n)
+{
+    size_t k = 0;
+    l->match = l->n_matches > l->words ? NULL : calloc(l->n_matches + 1, sizeof *l->match);
+    l->back = calloc(l->n_back + 1, sizeof *l->back);
+    if (!l->match || !l->back)
+        return -1;
+    for (size_t at = MARK_WORDS; at < n; at += length(word[at])) {
+        uint64_t number = number_of(word[at]);
+        if (kind_of(word[at]) == MATCH)
+            l->match[number - l->first_match] = (struct sk_outcomes_match){1, (int)(word[at + 1] >> 32), (int)(uint32_t)word[at + 1]};
+        else if (is_back(word[at]))
+            l->back[k++] = (struct sk_outcomes_back){number, kind_of(word[at]) == TAKEN};
+    }
+    qsort(l->back, k, sizeof *l->back, by_number);
     return 0;
 }
 
 int sk_outcomes_load(struct sk_outcomes_log *l, const uint64_t *word, size_t n)
 {
-    if (n < MARK_WORDS || kind_of(word[0]) != MARK || word[3] || room(l, n) == UINT64_MAX)
+    if (n < MARK_WORDS || kind_of(word[0]) != MARK || word[COPIES] || room(l, n) == UINT64_MAX)
         return -1;
-    l->wild = l->first_match = word[2];
-    l->n_matches = 0; /* one for each receive up to the last one that is known */
-    for (size_t at = MARK_WORDS; at < n && length(word[at]); at += length(word[at]))
-        if (kind_of(word[at]) == MATCH && number_of(word[at]) - l->first_match >= l->n_matches)
-            l->n_matches = number_of(word[at]) - l->first_match + 1;
-    l->match = l->n_matches > l->words ? NULL : calloc(l->n_matches + 1, sizeof *l->match);
-    if (!l->match || take_matches(l, word, n)) {
+    l->wild = l->first_match = word[WILD];
+    l->begun = word[BEGUN];
+    if (count(l, word, n) || take(l, word, n)) {
         sk_outcomes_clear(l);
         return -1;
     }
@@ -228,7 +280,7 @@ int sk_outcomes_load(struct sk_outcomes_log *l, const uint64_t *word, size_t n)
 
 int sk_outcomes_tell(struct sk_outcomes_log *l, int call, int *number, int most)
 {
-    while (l->at < l->end && (kind_of(*place(l, l->at)) == MATCH || kind_of(*place(l, l->at)) == MARK))
+    for (int kind; l->at < l->end && (kind = kind_of(*place(l, l->at))) != NONE && kind != SOME;)
         l->at += length(*place(l, l->at));
     if (l->at >= l->end)
         return SK_OUTCOMES_OVER;
@@ -256,4 +308,10 @@ int sk_outcomes_tell_match(const struct sk_outcomes_log *l, uint64_t number, int
     *source = l->match[i].source;
     *tag = l->match[i].tag;
     return 1;
+}
+
+int sk_outcomes_tell_back(const struct sk_outcomes_log *l, uint64_t number)
+{
+    const struct sk_outcomes_back wanted = {number, 0}, *found = l->n_back ? bsearch(&wanted, l->back, l->n_back, sizeof wanted, by_number) : NULL;
+    return found ? found->taken : -1;
 }

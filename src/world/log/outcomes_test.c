@@ -23,6 +23,7 @@ static struct sk_outcomes_log new_log(void)
 static void end(struct sk_outcomes_log *l)
 {
     free(l->match);
+    free(l->back);
     free(l->ring);
 }
 
@@ -66,6 +67,19 @@ static void received(struct sk_outcomes_log *l, int source, int tag)
         assert_int_equal(s, source);
         assert_int_equal(t, tag);
     }
+}
+
+/* The next receive that can be taken back is: 1, it was too late: 0, or nobody tried: -1. */
+static void take_back(struct sk_outcomes_log *l, int taken)
+{
+    uint64_t number = l->begun++;
+    if (taken >= 0)
+        assert_int_equal(sk_outcomes_back(l, number, taken), 0);
+}
+
+static void taken_back(struct sk_outcomes_log *l, int taken)
+{
+    assert_int_equal(sk_outcomes_tell_back(l, l->begun++), taken);
 }
 
 static void it_is_told_again(void **state)
@@ -140,6 +154,46 @@ static void a_mark_on_the_way(void **state)
     end(&m);
 }
 
+/* Whether a receive was taken back is known when it is begun, whatever was told in between, and in whichever order they were taken back. */
+static void a_receive_is_taken_back(void **state)
+{
+    struct sk_outcomes_log l = new_log();
+    sk_outcomes_mark(&l, 1);
+    take_back(&l, 1);
+    happen(&l, 1, -1, 0, 0);
+    sk_outcomes_mark(&l, 2);
+    l.begun += 3;
+    assert_int_equal(sk_outcomes_back(&l, l.begun - 1, 1), 0);
+    happen(&l, 1, -1, 0, 0);
+    assert_int_equal(sk_outcomes_back(&l, l.begun - 3, 0), 0);
+    happen(&l, 1, -1, 0, 0);
+    receive(&l, 3, 4);
+    take_back(&l, -1);
+    take_back(&l, 1);
+    happen(&l, 2, 1, 8, 0);
+    struct sk_outcomes_log m = go_on(&l, 2);
+    taken_back(&m, 0);
+    taken_back(&m, -1);
+    told(&m, 1, SK_OUTCOMES_NONE, 0, 0);
+    assert_int_equal(sk_outcomes_mark(&m, 3), 0); /* what was taken back of those that are still to come goes with it */
+    taken_back(&m, 1);
+    received(&m, 3, 4);
+    taken_back(&m, -1);
+    told(&m, 1, SK_OUTCOMES_NONE, 0, 0);
+    told(&m, 2, 1, 8, 0);
+    assert_false(sk_outcomes_is_told(&m));
+    taken_back(&m, 1);
+    assert_true(sk_outcomes_is_told(&m));
+    taken_back(&m, -1);
+    struct sk_outcomes_log n = go_on(&m, 3);
+    taken_back(&n, 1);
+    taken_back(&n, -1);
+    taken_back(&n, 1);
+    end(&l);
+    end(&m);
+    end(&n);
+}
+
 static void the_ring_turns(void **state)
 {
     struct sk_outcomes_log l = new_log();
@@ -155,11 +209,13 @@ static void the_ring_turns(void **state)
         end(&m);
         sk_outcomes_cut(&l, key);
         sk_outcomes_cut(&l, -7); /* nobody knows it */
-        assert_int_equal(sk_outcomes_used(&l), 6);
+        assert_int_equal(sk_outcomes_used(&l), 7);
     }
+    assert_int_equal(sk_outcomes_back(&l, 0, 1), 0);
     for (int i = 0; i < WORDS; i++)
         sk_outcomes_add(&l, 1, 1, &i);
     assert_int_equal(sk_outcomes_add(&l, 1, 1, (int[]){1}), -1); /* it is full */
+    assert_int_equal(sk_outcomes_back(&l, 0, 0), -1);
     assert_int_equal(sk_outcomes_match(&l, 0, 0, 0), -1);
     assert_int_equal(sk_outcomes_mark(&l, 99), -1);
     assert_int_equal(sk_outcomes_since(l.ring, WORDS, 49, NULL), WORDS);
@@ -175,17 +231,17 @@ static void anything_may_stand_there(void **state)
         size_t n = turn % WORDS + 1;
         for (size_t i = 0; i < n; i++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
-            word[i] = seed >> 60 < 9 ? (seed >> 40 & 3) + 1 + ((seed >> 50 & 3) << 16) : seed >> (seed >> 33 & 63);
+            word[i] = seed >> 60 < 9 ? (seed >> 40) % 6 + 1 + ((seed >> 50 & 3) << 16) : seed >> (seed >> 33 & 63);
         }
         if (turn % 4) {
             word[0] = 4;
             word[2 % n] = turn % 3 ? 0 : word[2 % n];
-            word[3 % n] = 0;
+            word[4 % n] = 0;
         }
         if (!sk_outcomes_load(&l, word, n)) {
             int got[WORDS], s, t;
             for (int k = 0; k < WORDS && sk_outcomes_tell(&l, (int)(seed & 1), got, WORDS) > SK_OUTCOMES_OVER; k++)
-                sk_outcomes_tell_match(&l, (uint64_t)k, &s, &t);
+                sk_outcomes_tell_match(&l, (uint64_t)k, &s, &t), sk_outcomes_tell_back(&l, (uint64_t)k);
         }
         memcpy(l.ring->word, word, n * sizeof *word);
         l.ring->tail = n;
@@ -199,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_told_again),
         cmocka_unit_test(a_mark_on_the_way),
+        cmocka_unit_test(a_receive_is_taken_back),
         cmocka_unit_test(the_ring_turns),
         cmocka_unit_test(anything_may_stand_there),
     };

@@ -115,6 +115,7 @@ static void take(int process, const uint64_t *word, int n)
     case SK_CONTROL_WILD:
     case SK_CONTROL_OUTCOME:
     case SK_CONTROL_TAKEN:
+    case SK_CONTROL_BACK:
         sk_replica_take_decision(kind, word, n);
         break;
     case SK_CONTROL_HASH:

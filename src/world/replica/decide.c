@@ -6,6 +6,7 @@
 #include "world/replica/look.h"
 
 #include "world/replica/message.h"
+#include "world/view/errors.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,9 @@ static struct {
     uint64_t often;       /* by the lead: nothing was found so often, which the twin does not know */
     uint64_t sent, taken; /* messages with decisions, and those of them that the twin has */
     uint64_t got;         /* by the twin */
+    uint64_t tried;       /* receives that were to be taken back, in the order of the program; … */
+    uint64_t by_twin;     /* … so many of them by the twin, as far as it has told the lead, … */
+    int could;            /* … which could take back the newest of these */
     uint64_t *stream;
     size_t n, at, room;
     struct wild {
@@ -96,6 +100,11 @@ void sk_replica_take_decision(enum sk_control kind, const uint64_t *word, int n)
 {
     if (kind == SK_CONTROL_TAKEN) {
         d.taken = word[1];
+        return;
+    }
+    if (kind == SK_CONTROL_BACK) {
+        d.by_twin = word[1];
+        d.could = word[2] != 0;
         return;
     }
     if (kind == SK_CONTROL_WILD) {
@@ -229,13 +238,53 @@ void sk_replica_decide(void)
     struct in_vain v = {.n = 0};
     for (struct sk_replica_open *o = sk_replica.first, *next; o; o = next) {
         next = o->next;
-        if (o->channel || is_in_vain(&v, o))
+        if (o->channel || o->out || is_in_vain(&v, o))
             continue;
         if (choose(o))
             sk_replica_begin_receive(o);
         else if (v.n < REMEMBERED)
             v.like[v.n++] = o;
     }
+}
+
+/* ---- taking back ---- */
+
+/* In the twin a message may be there that is not there in the lead, or the other way round, and it is of no use to anybody else once a receive has it. So the lead waits for
+ * the twin to come to the same place and say whether it can. A twin that dies first has heard of nothing that was decided here. */
+static int twin_could(void)
+{
+    sk_replica_tell();
+    while (d.by_twin < d.tried && has_twin())
+        sk_replica_wait();
+    return d.by_twin < d.tried || d.could;
+}
+
+int sk_replica_cancel(struct sk_replica_open *o)
+{
+    uint64_t n;
+    const uint64_t *number;
+    int taken;
+    sk_replica_look();
+    sk_errors_muted++;
+    int mine = sk_replica_withdraw(o);
+    sk_errors_muted--;
+    d.tried++;
+    if (!sk_replica_leads())
+        sk_control_tell(twin(), (uint64_t[]){SK_CONTROL_BACK, d.tried, (uint64_t)mine}, 3);
+    if (follow(&n, &number)) {
+        taken = n && number[0];
+    } else {
+        taken = mine && (o->source == MPI_ANY_SOURCE || twin_could()); /* without a source, neither has given it to MPI */
+        found(1, &taken);
+    }
+    if (taken && !mine)
+        sk_world_fail(SK_WORLD_FAILED, "the two processes of this rank do not do the same (docs/recovery.md): the job is started again");
+    sk_errors_muted++;
+    if (taken)
+        sk_replica_drop(o);
+    sk_replica_put_back();
+    sk_errors_muted--;
+    return 0;
 }
 
 /* ---- requests ---- */

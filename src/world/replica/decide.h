@@ -11,6 +11,8 @@ void sk_replica_decide(void);
 void sk_replica_settle(void);
 /* What the lead has found is told as far as it is not yet: what follows may wait inside MPI for a twin that waits for that. */
 void sk_replica_tell(void);
+/* A receive is to be taken back, as MPI_Cancel: it is if both processes of the rank can. 0. */
+int sk_replica_cancel(struct sk_replica_open *o);
 void sk_replica_take_decision(enum sk_control kind, const uint64_t *word, int n);
 /* As MPI's; waits: until one has ended. */
 int sk_replica_test(MPI_Request *request, int *flag, MPI_Status *status);

@@ -47,7 +47,7 @@ static void end_receives(void)
 {
     int n = 0, ended = 0;
     for (struct sk_replica_open *o = sk_replica.first; o; o = o->next) {
-        if (!o->channel)
+        if (!o->channel || o->out)
             continue;
         have_room(n + 1);
         asked.open[n] = o;

@@ -246,10 +246,10 @@ static int free_sent(void *extra)
     return 0;
 }
 
-static int cancel_sent(void *extra, int complete)
+/* What MPI calls when one of the layer's requests is cancelled: the layer sees to that before (sk_replica_cancel). What is sent always is. */
+static int nothing(void *extra, int complete)
 {
     (void)extra, (void)complete;
-    sk_replica_refuse("MPI_Cancel");
     return 0;
 }
 
@@ -259,7 +259,7 @@ static int isend_synchronous(struct sk_copied *m, int dest, MPI_Request *out)
     if (!s)
         no_memory();
     *s = (struct sending){sending, m, dest, MPI_REQUEST_NULL};
-    int rc = SK_CALL(Grequest_start, (tell_sent, free_sent, cancel_sent, s, &s->handle));
+    int rc = SK_CALL(Grequest_start, (tell_sent, free_sent, nothing, s, &s->handle));
     if (rc) {
         free(s);
         return rc;
@@ -374,7 +374,8 @@ void sk_replica_end_receive(struct sk_replica_open *o, int rc)
     sk_replica_found();
     o->rc = rc;
     o->done = 1;
-    o->status.MPI_SOURCE = o->source;
+    if (!o->taken)
+        o->status.MPI_SOURCE = o->source;
     acknowledge(o);
     if (o->channel)
         sk_bell_ring(sk_replica_process(sk_replica_feeder(o->source), o->source), SK_BELL_TAKEN); /* its send may have ended with it */
@@ -397,7 +398,7 @@ static int overlaps(const struct sk_replica_open *a, const struct sk_replica_ope
 int sk_replica_is_behind(const struct sk_replica_open *o)
 {
     for (const struct sk_replica_open *b = sk_replica.first; b && b != o; b = b->next)
-        if (!b->channel && overlaps(b, o))
+        if ((!b->channel || b->out) && overlaps(b, o))
             return 1;
     return 0;
 }
@@ -406,7 +407,7 @@ int sk_replica_is_claimed(const struct sk_replica_open *before, int context, int
 {
     const struct sk_replica_open it = {.source = source, .tag = tag, .context = context};
     for (const struct sk_replica_open *b = sk_replica.first; b && b != before; b = b->next)
-        if (!b->channel && overlaps(b, &it))
+        if ((!b->channel || b->out) && overlaps(b, &it))
             return 1;
     return 0;
 }
@@ -477,21 +478,6 @@ static int free_receive(void *extra)
     return 0;
 }
 
-/* Chance decides whether it comes too late, and the twin is not told: from now on nobody goes on for another one. */
-static int cancel_receive(void *extra, int complete)
-{
-    struct sk_replica_open *o = extra;
-    sk_replica_refuse("MPI_Cancel");
-    if (complete || o->done)
-        return 0;
-    if (o->channel)
-        return SK_CALL(Cancel, (&o->request));
-    SK_CALL(Status_set_cancelled, (&o->status, 1));
-    SK_CALL(Status_set_elements, (&o->status, MPI_BYTE, 0));
-    sk_replica_end_receive(o, 0);
-    return 0;
-}
-
 int sk_replica_irecv(struct sk_members *g, MPI_Comm comm, void *buf, int count, MPI_Datatype type, int source, int tag, int context, MPI_Request *out)
 {
     if (is_for_mpi_to_receive(count, source, tag))
@@ -503,14 +489,16 @@ int sk_replica_irecv(struct sk_members *g, MPI_Comm comm, void *buf, int count, 
                                   .request = MPI_REQUEST_NULL, .handle = MPI_REQUEST_NULL, .comm = comm, .members = g ? sk_members_hold(g) : NULL};
     if (sk_plain_bytes(type) < 0 && !SK_CALL(Type_dup, (type, &o->type))) /* the program may free its own before this ends */
         o->own_type = 1;
-    int rc = SK_CALL(Grequest_start, (tell_status, free_receive, cancel_receive, o, &o->handle));
+    int rc = SK_CALL(Grequest_start, (tell_status, free_receive, nothing, o, &o->handle));
     if (rc) {
         sk_members_let_go(o->members);
         free(o);
         return rc;
     }
     *out = o->handle;
-    sk_made_request(*out, MPI_COMM_WORLD, SK_OBJECT_COPIED);
+    struct sk_object *made = sk_made_request(*out, MPI_COMM_WORLD, SK_OBJECT_COPIED);
+    if (made)
+        made->more = o;
     open_receive(o);
     return 0;
 }

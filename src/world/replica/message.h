@@ -41,6 +41,13 @@ void sk_replica_end_sends(void);
 void sk_replica_begin_receive(struct sk_replica_open *o);
 void sk_replica_end_receive(struct sk_replica_open *o, int rc);
 int sk_replica_is_over(struct sk_copied *m);
+/* 1: it has no message, and neither has one behind it in its channel; MPI gives none to any of them before they are put back, or this one ends as one that was
+ * taken back, and those behind it get the messages before theirs. 0: it has one, or is getting it. */
+int sk_replica_withdraw(struct sk_replica_open *o);
+void sk_replica_put_back(void);
+void sk_replica_drop(struct sk_replica_open *o);
+/* 1: the receive that this request stands for was taken back. */
+int sk_replica_was_taken(MPI_Request r);
 /* 1: it must not be posted before another one is that might get its message. */
 int sk_replica_is_behind(const struct sk_replica_open *o);
 /* 1: a message with this lane, source and tag may be that of a receive which is not posted yet, and stands before this one (NULL: of any). */

@@ -61,6 +61,7 @@ struct sk_replica_open {
     void *buf;
     MPI_Datatype type;
     int count, source, tag, context, own_type, done, rc;
+    int out, taken;             /* MPI is to give it no message for a moment (message_back.c); it was taken back */
     MPI_Comm comm;              /* the program's … */
     struct sk_members *members; /* … whose ranks and tags the program knows it by; NULL: those of the world */
     MPI_Request request; /* MPI's … */

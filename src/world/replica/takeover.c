@@ -82,14 +82,14 @@ static void change_feeder(int rank)
     int to = sk_replica_process(!sk_replica.copy, rank);
     for (struct sk_replica_open *o = sk_replica.first, *next; o; o = next) {
         next = o->next;
-        if (o->channel && o->source == rank && take_back(o))
+        if (o->channel && !o->out && o->source == rank && take_back(o))
             sk_replica_end_receive(o, 0);
     }
     if (sk_drain()) /* into memory that is received into again */
         sk_world_fail(SK_WORLD_FAILED, "what a dead process had sent does not come to its end: the job is started again");
     tell_cut(rank, to);
     for (struct sk_replica_open *o = sk_replica.first; o; o = o->next)
-        if (o->channel && o->source == rank)
+        if (o->channel && !o->out && o->source == rank)
             sk_replica_begin_receive(o);
 }
 
