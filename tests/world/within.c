@@ -1,6 +1,7 @@
 /* A program that makes a communicator in each step and sums up on it, and one rank of which stops before it does so: the others are within the call
  * then, until that rank is dead and made again.
- * usage: within [-p PIDFILE] NOTES dup|split|create STEPS        with 4 ranks
+ * usage: within [-p PIDFILE] NOTES dup|split|create|setup|init STEPS        with 4 ranks
+ * setup, init: by MPI_Comm_dup in each step, but the rank stops before the first one of all, or before saikai_init.
  * In the middle rank 2 writes NOTES.stopped and waits for its end, unless that file is there; the others write NOTES.within.RANK right before the call of
  * that step. At the end each rank leaves in NOTES.RANK how many steps its process has computed. */
 #include <mpi.h>
@@ -51,7 +52,7 @@ static MPI_Comm made(long it)
 {
     MPI_Comm c = MPI_COMM_NULL;
     MPI_Group all;
-    if (!strcmp(how, "dup")) {
+    if (strcmp(how, "split") && strcmp(how, "create")) {
         MPI_Comm_dup(MPI_COMM_WORLD, &c);
     } else if (!strcmp(how, "split")) {
         MPI_Comm_split(MPI_COMM_WORLD, (int)((rank + it) % 2), -rank, &c);
@@ -71,12 +72,19 @@ static void body(void *arg)
     double all = 0;
     (void)arg;
     sum = 0;
+    if (!strcmp(how, "setup")) {
+        stop_once();
+        MPI_Comm c = made(0);
+        MPI_Comm_free(&c);
+    }
+    if (!strcmp(how, "init"))
+        stop_once();
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("sum", &sum, SAIKAI_F64, 0, NULL) < 0 || saikai_restart(&it) < 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
     while (it < steps) {
         double mine = 1.0 / (double)(++it + rank), of_these = 0;
         executed++;
-        if (it == steps / 2)
+        if (it == steps / 2 && strcmp(how, "setup") && strcmp(how, "init"))
             stop_once();
         MPI_Comm c = made(it);
         MPI_Comm_size(c, &n);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A rank is killed while the others wait for it in a call that makes communicators: the processes of the others stay. With logging it alone goes back, and the
-# others' calls end when it has come again; with coordinated all leave their calls and go back. The result has the same bits.
-# usage: within.sh FUNCTION PROTOCOL BUILD_DIR MPI      FUNCTION: dup, split or create
+# others' calls end when it has come again; with coordinated, and before saikai_restart, all leave their calls and go back. The result has the same bits.
+# usage: within.sh FUNCTION PROTOCOL BUILD_DIR MPI      FUNCTION: dup, split or create; setup or init: before the first step
 set -euo pipefail
 function=$1 protocol=$2 build=$3 mpi=$4
 . "$(dirname "$0")/../common.sh"

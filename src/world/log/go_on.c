@@ -356,6 +356,7 @@ SK_WORLD_EXPORT int saikai_world_settle(int64_t key, uint64_t *position)
 {
     int joins = sk_logging.joining;
     *position = 0;
+    sk_logging.restarted = 1;
     if (!sk_world.logs || (sk_logging.refused && !joins))
         return 0;
     if (sk_logging.going_on) {
