@@ -208,12 +208,31 @@ struct block {
     uint16_t side[SK_TOKENS], side2[SK_TOKENS]; /* weighted levels of tokens */
 };
 
+/* A state that fell below the least takes the next word, number *at; *at is the next one's then. Without a branch, which nobody can
+ * foretell; a compiler makes twice as many instructions of it. */
+static inline __attribute__((always_inline)) uint32_t refilled(uint32_t x, const uint8_t *words, size_t *at)
+{
+    uint32_t more = x << 16 | load16(words + 2 * *at);
+#ifdef __x86_64__
+    __asm__("cmpl %[least], %[x]\n\tcmovb %[more], %[x]\n\tadcq $0, %[at]"
+            : [x] "+r"(x), [at] "+r"(*at)
+            : [more] "r"(more), [least] "i"(SK_RANS_LOW)
+            : "cc");
+    return x;
+#else
+    int few = x < SK_RANS_LOW;
+    *at += (size_t)few;
+    return few ? more : x;
+#endif
+}
+
 /* Tokens of all lanes, column by column. Damaged input is noticed afterwards: there is room for the
  * worst case. */
 static inline __attribute__((always_inline)) void
 read_tokens(struct sk_plane_reader *r, struct block *b, size_t lanes, int two)
 {
-    const uint8_t *word = r->word, *tables = r->table[0].token;
+    const uint8_t *words = r->word, *tables = r->table[0].token;
+    size_t at = 0;
     const uint32_t *of = b->of;
     uint32_t x[LANES];
     size_t side[LANES], side2[LANES];
@@ -230,11 +249,7 @@ read_tokens(struct sk_plane_reader *r, struct block *b, size_t lanes, int two)
             size_t token = table->token[slot];
             const struct symbol *k = &table->symbol[token];
             s = k->freq * (s >> SK_RANS_BITS) + slot - k->start;
-            uint32_t more = s << 16 | load16(word);
-            size_t few = s < SK_RANS_LOW;
-            __asm__("" : "+r"(s), "+r"(more), "+r"(few)); /* lane by lane, and without a branch, which nobody can foretell */
-            word += 2 * few;
-            x[l] = few ? more : s;
+            x[l] = refilled(s, words, &at);
             b->token[l][i] = (uint8_t)token;
             side[l] = k->side + (two ? side2[l] : 0u);
             if (two)
@@ -243,7 +258,7 @@ read_tokens(struct sk_plane_reader *r, struct block *b, size_t lanes, int two)
     }
     for (size_t l = 0; l < lanes; l++)
         r->state[l] = x[l];
-    r->word = word;
+    r->word = words + 2 * at;
 }
 
 /* Numbers and levels of a lane's tokens. */

@@ -1,8 +1,11 @@
 /* Fill values: the number that stands where there is no data, and the range of the rest. */
 #include "codec/wavelet/fill.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SAMPLE = 1024, FEWEST = 16 };
 static const double far_out = 50; /* times the spread of most values */
@@ -57,20 +60,49 @@ static int spread(const void *in, size_t n, size_t size, double low, double high
     return 0;
 }
 
+enum { BYTES = 16 }; /* which any processor compares */
+/* Where m is all ones a, else b. */
+#define CHOSEN(m, a, b) (((m) & (a)) | (~(m) & (b)))
+
+/* Values are turned over where the extreme is the least: it is the greatest then. In vectors, and the rest one by one. */
+#define DEFINE_NEXT(F, U, LEAST)                                                                   \
+    static double next_##F(const F *in, size_t n, F extreme, int down, size_t *times)              \
+    {                                                                                              \
+        typedef F some __attribute__((vector_size(BYTES)));                                        \
+        typedef U bits __attribute__((vector_size(BYTES)));                                        \
+        enum { EACH = BYTES / sizeof(F) };                                                         \
+        F best = (F)-INFINITY, top = down ? extreme : -extreme;                                    \
+        some next = (some){0} + best;                                                              \
+        bits same = {0}, flip = (bits){0} + (down ? 0 : (U)1 << (8 * sizeof(U) - 1));              \
+        size_t whole = n - n % EACH;                                                               \
+        for (size_t i = 0; i < whole; i += EACH) {                                                 \
+            bits v;                                                                                \
+            memcpy(&v, in + i, sizeof v);                                                          \
+            v ^= flip;                                                                             \
+            same -= (bits)((some)v == top);                                                        \
+            bits inner = (bits)((some)v < top) & (bits)((some)v > next) & (bits)((some)v >= (LEAST)); \
+            next = (some)CHOSEN(inner, v, (bits)next);                                             \
+        }                                                                                          \
+        *times = 0;                                                                                \
+        for (size_t k = 0; k < EACH; k++) {                                                        \
+            *times += (size_t)same[k];                                                             \
+            best = next[k] > best ? next[k] : best;                                                \
+        }                                                                                          \
+        for (size_t i = whole; i < n; i++) {                                                       \
+            F x = down ? in[i] : -in[i];                                                           \
+            *times += x == top;                                                                    \
+            best = x < top && x > best && x >= (LEAST) ? x : best;                                 \
+        }                                                                                          \
+        return (double)(down ? best : -best);                                                      \
+    }
+DEFINE_NEXT(float, uint32_t, -FLT_MAX)
+DEFINE_NEXT(double, uint64_t, -1.7e308)
+
 /* The next value inwards from an extreme, and whether that is there more than once. */
 static double next_inwards(const void *in, size_t n, size_t size, double extreme, int down,
                            size_t *times)
 {
-    double next = down ? -INFINITY : INFINITY;
-    *times = 0;
-    for (size_t i = 0; i < n; i++) {
-        double x = value_at(in, i, size);
-        *times += x == extreme;
-        if (down ? x < extreme && x > next && x >= -1.7e308
-                 : x > extreme && x < next && x <= 1.7e308)
-            next = x;
-    }
-    return next;
+    return size == sizeof(float) ? next_float(in, n, (float)extreme, down, times) : next_double(in, n, extreme, down, times);
 }
 
 int sk_fill_find(const void *in, size_t n, size_t size, double *low, double *high, double *fill)

@@ -14,11 +14,18 @@ static int damaged(struct saikai_error *err, const char *what)
     return sk_fail(err, SAIKAI_EDAMAGED, "%s of a wavelet piece is damaged", what);
 }
 
+typedef uint32_t __attribute__((may_alias)) bits32;
+typedef uint64_t __attribute__((may_alias)) bits64;
+
+/* Written so that loops become vectors. */
 static void put_fill(void *out, const uint8_t *mask, size_t n, size_t size, uint64_t fill)
 {
-    for (size_t i = 0; i < n; i++)
-        if (mask[i])
-            memcpy((uint8_t *)out + i * size, &fill, size);
+    bits32 *narrow = out, few = (uint32_t)fill;
+    bits64 *wide = out;
+    for (size_t i = 0; size == sizeof *narrow && i < n; i++)
+        narrow[i] = mask[i] ? few : narrow[i];
+    for (size_t i = 0; size == sizeof *wide && i < n; i++)
+        wide[i] = mask[i] ? fill : wide[i];
 }
 
 void sk_piece_free(struct piece *p)

@@ -127,28 +127,45 @@ struct extremes {
         return !any;                                                                               \
     }
 #define DEFINE_SCAN(F, U, EXPONENT)                                                                \
-    /* Extremes of the finite values and of those not masked. */                                   \
-    INLINE int scan_##F(struct extremes *e, const F *in, size_t n, int has_fill, U fill)           \
+    /* Extremes of the finite values and of those not masked: e grows by n values, a part of a vector at the end. */ \
+    INLINE void scan_##F(struct extremes *e, const F *in, size_t n, int has_fill, U fill)          \
     {                                                                                              \
-        F min = (F)INFINITY, max = (F)-INFINITY, low = min, high = max;                            \
-        size_t masked = 0, filled = 0;                                                             \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            U bits;                                                                                \
-            memcpy(&bits, in + i, sizeof bits);                                                    \
-            int strange = (bits & (EXPONENT)) == (EXPONENT);                                       \
-            int is_fill = (has_fill != 0) & (bits == fill), out = strange | is_fill;               \
-            F x = in[i], a = strange ? (F)INFINITY : x, z = strange ? (F)-INFINITY : x;            \
-            min = a < min ? a : min;                                                               \
-            max = z > max ? z : max;                                                               \
-            a = out ? (F)INFINITY : x;                                                             \
-            z = out ? (F)-INFINITY : x;                                                            \
-            low = a < low ? a : low;                                                               \
-            high = z > high ? z : high;                                                            \
-            masked += (size_t)out;                                                                 \
-            filled += (size_t)is_fill;                                                             \
+        enum { EACH = SOME / sizeof(F) };                                                          \
+        const some_##F inf = (some_##F){0} + (F)INFINITY, minus = -inf;                            \
+        const some_##U exponent = (some_##U){0} + (EXPONENT), its = (some_##U){0} + fill,          \
+                       given = (some_##U){0} - (U)(has_fill != 0);                                 \
+        some_##F min = inf, max = minus, low = inf, high = minus;                                  \
+        some_##U masked = {0}, filled = {0};                                                       \
+        for (size_t i = 0; i < n; i += EACH) {                                                     \
+            some_##U v, there = (some_##U){0} - 1;                                                 \
+            size_t left = n - i < EACH ? n - i : EACH;                                             \
+            if (left < EACH) {                                                                     \
+                v = there = (some_##U){0};                                                         \
+                memcpy(&v, in + i, left * sizeof *in);                                             \
+                for (size_t k = 0; k < left; k++)                                                  \
+                    there[k] = (U)-1;                                                              \
+            } else {                                                                               \
+                memcpy(&v, in + i, sizeof v);                                                      \
+            }                                                                                      \
+            some_##U strange = ((some_##U)((v & exponent) == exponent)) | ~there,                  \
+                     is_fill = (some_##U)(v == its) & given & there, out = strange | is_fill;      \
+            some_##U a = CHOSEN(strange, (some_##U)inf, v), z = CHOSEN(strange, (some_##U)minus, v), \
+                     b = CHOSEN(out, (some_##U)inf, v), y = CHOSEN(out, (some_##U)minus, v);       \
+            min = (some_##F)CHOSEN((some_##U)((some_##F)a < min), a, (some_##U)min);               \
+            max = (some_##F)CHOSEN((some_##U)((some_##F)z > max), z, (some_##U)max);               \
+            low = (some_##F)CHOSEN((some_##U)((some_##F)b < low), b, (some_##U)low);               \
+            high = (some_##F)CHOSEN((some_##U)((some_##F)y > high), y, (some_##U)high);            \
+            masked -= out & there;                                                                 \
+            filled -= is_fill;                                                                     \
         }                                                                                          \
-        *e = (struct extremes){min, max, low, high, masked, filled};                               \
-        return 0;                                                                                  \
+        for (size_t k = 0; k < EACH; k++) {                                                        \
+            e->min = min[k] < e->min ? min[k] : e->min;                                            \
+            e->max = max[k] > e->max ? max[k] : e->max;                                            \
+            e->low = low[k] < e->low ? low[k] : e->low;                                            \
+            e->high = high[k] > e->high ? high[k] : e->high;                                       \
+            e->masked += (size_t)masked[k];                                                        \
+            e->filled += (size_t)filled[k];                                                        \
+        }                                                                                          \
     }                                                                                              \
     INLINE void mask_##F(const F *in, size_t n, int has_fill, U fill, uint8_t *mask)               \
     {                                                                                              \
@@ -175,10 +192,13 @@ DEFINE_SCAN(double, uint64_t, 0x7ff0000000000000u)
     ATTRIBUTE static void scan_##SUFFIX(struct extremes *e, const void *in, size_t n, size_t size, \
                                         int has_fill, uint64_t fill)                               \
     {                                                                                              \
-        if (size == sizeof(float))                                                                 \
-            scan_float(e, in, n, has_fill, (uint32_t)fill);                                        \
-        else                                                                                       \
-            scan_double(e, in, n, has_fill, fill);                                                 \
+        const size_t part = (size_t)1 << 24; /* lanes of floats count in 32 bits */               \
+        *e = (struct extremes){INFINITY, -INFINITY, INFINITY, -INFINITY, 0, 0};                    \
+        for (size_t i = 0; i < n; i += part)                                                       \
+            if (size == sizeof(float))                                                             \
+                scan_float(e, (const float *)in + i, n - i < part ? n - i : part, has_fill, (uint32_t)fill); \
+            else                                                                                   \
+                scan_double(e, (const double *)in + i, n - i < part ? n - i : part, has_fill, fill); \
     }                                                                                              \
     ATTRIBUTE static void mask_##SUFFIX(const void *in, size_t n, size_t size, int has_fill,       \
                                         uint64_t fill, uint8_t *mask)                              \
@@ -296,14 +316,23 @@ static size_t bilevel_row(const struct sk_bilevel *b, size_t r)
     return r * sk_bilevel_row_bytes(b) + SK_BILEVEL_EDGE;
 }
 
+/* A row of a mask from one place to another, elements so far apart. */
+static void copy_row(uint8_t *to, size_t to_stride, const uint8_t *from, size_t from_stride, size_t n)
+{
+    if (to_stride == 1 && from_stride == 1)
+        memcpy(to, from, n);
+    else
+        for (size_t x = 0; x < n; x++)
+            to[x * to_stride] = from[x * from_stride];
+}
+
 int sk_special_put_mask(const struct lift_shape *shape, const uint8_t *mask, struct sk_buf *out,
                      struct saikai_error *err)
 {
     struct sk_bilevel b = bilevel_of(shape);
     size_t rows = b.nb * b.nz * b.ny;
     for (size_t r = 0; b.bit && r < rows; r++)
-        for (size_t x = 0, from = shape_row(shape, r), to = bilevel_row(&b, r); x < b.width; x++)
-            b.bit[to + x] = mask[from + x * shape->stride[2]];
+        copy_row(b.bit + bilevel_row(&b, r), 1, mask + shape_row(shape, r), shape->stride[2], b.width);
     int rc = !b.bit || sk_bilevel_put(&b, out)
                  ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for a mask")
                  : 0;
@@ -320,8 +349,7 @@ int sk_special_get_mask(const struct lift_shape *shape, const void *in, size_t s
     if (!rc && sk_bilevel_get(&b, in, size))
         rc = sk_fail(err, SAIKAI_EDAMAGED, "the mask of a wavelet piece is damaged");
     for (size_t r = 0; !rc && r < rows; r++)
-        for (size_t x = 0, to = shape_row(shape, r), from = bilevel_row(&b, r); x < b.width; x++)
-            mask[to + x * shape->stride[2]] = b.bit[from + x];
+        copy_row(mask + shape_row(shape, r), shape->stride[2], b.bit + bilevel_row(&b, r), 1, b.width);
     sk_scratch_give(b.bit);
     return rc;
 }

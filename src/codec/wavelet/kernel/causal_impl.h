@@ -48,13 +48,18 @@ static void sum_narrow(const struct causal *c, const struct taps *t, int first, 
 {
     const int32_t *base = c->n + at;
     const uint32_t half = 1u << (WEIGHT_BITS - 1);
-    for (size_t i = 0; i < n; i += 8) {
-        eight_u s = {half, half, half, half, half, half, half, half}, p;
+    for (size_t i = 0; i < n; i += 16) {
+        eight_u s0 = {half, half, half, half, half, half, half, half}, s1 = s0, p0, p1;
         for (int k = first; k < t->n; k++) {
-            memcpy(&p, base + i + t->offset[k], sizeof p);
-            s += (uint32_t)t->scaled[k] * p;
+            const int32_t *p = base + i + t->offset[k];
+            uint32_t w = (uint32_t)t->scaled[k];
+            memcpy(&p0, p, sizeof p0);
+            memcpy(&p1, p + 8, sizeof p1);
+            s0 += w * p0;
+            s1 += w * p1;
         }
-        memcpy(sum + i, &s, sizeof s);
+        memcpy(sum + i, &s0, sizeof s0);
+        memcpy(sum + i + 8, &s1, sizeof s1);
     }
 }
 
@@ -84,15 +89,22 @@ static void residuals_narrow(struct causal *c, const struct taps *t, size_t at)
 {
     const int32_t *base = c->n + at;
     const uint32_t half = 1u << (WEIGHT_BITS - 1);
-    for (size_t i = 0; i < c->shape.n[2]; i += 8) {
-        eight_u s = {half, half, half, half, half, half, half, half}, p;
+    for (size_t i = 0; i < c->shape.n[2]; i += 16) { /* what is too many goes beside the row: 2 PAD elements */
+        eight_u s0 = {half, half, half, half, half, half, half, half}, s1 = s0, p0, p1;
         for (int k = 0; k < t->n; k++) {
-            memcpy(&p, base + i + t->offset[k], sizeof p);
-            s += (uint32_t)t->scaled[k] * p;
+            const int32_t *p = base + i + t->offset[k];
+            uint32_t w = (uint32_t)t->scaled[k];
+            memcpy(&p0, p, sizeof p0);
+            memcpy(&p1, p + 8, sizeof p1);
+            s0 += w * p0;
+            s1 += w * p1;
         }
-        memcpy(&p, base + i, sizeof p);
-        p -= (eight_u)((eight_q)s >> WEIGHT_BITS);
-        memcpy(c->q + at + i, &p, sizeof p);
+        memcpy(&p0, base + i, sizeof p0);
+        memcpy(&p1, base + i + 8, sizeof p1);
+        p0 -= (eight_u)((eight_q)s0 >> WEIGHT_BITS);
+        p1 -= (eight_u)((eight_q)s1 >> WEIGHT_BITS);
+        memcpy(c->q + at + i, &p0, sizeof p0);
+        memcpy(c->q + at + i + 8, &p1, sizeof p1);
     }
     if (c->masked)
         drop_masked(c, at);

@@ -23,8 +23,11 @@ static void get_mask(struct causal *c, const uint8_t *mask)
     EACH_ROW(c)
     {
         size_t e = element(c, b, z, y), at = place(c, b, z, y);
-        for (size_t x = 0; x < c->shape.n[2]; x++)
-            c->mask[at + x] = mask[e + x * c->shape.stride[2]];
+        if (c->shape.stride[2] == 1)
+            memcpy(c->mask + at, mask + e, c->shape.n[2]);
+        else
+            for (size_t x = 0; x < c->shape.n[2]; x++)
+                c->mask[at + x] = mask[e + x * c->shape.stride[2]];
     }
 }
 
