@@ -6,24 +6,25 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* The next class of a lane. Words are looked at whether they are needed or not, unless few are left (few): then -1 where there are none. */
-static inline __attribute__((always_inline)) int get(const wide_slot *slot, uint32_t *state, const uint8_t **p, const uint8_t *end,
-                                                     uint8_t *c, int few)
+/* What a state is by its slot, before it takes a word. */
+static inline uint32_t by_slot(uint32_t x, wide_slot e)
 {
-    wide_slot e = slot[*state & (PROB - 1)];
-    uint32_t x = (*state >> PROB_BITS) * (e >> 20) + (e >> 8 & 0xfff), low = x < WIDE_LOW;
-    uint16_t word = 0;
-    if (few && low && end - *p < 2)
-        return -1;
-    if (!few || low)
-        memcpy(&word, *p, 2);
-    *state = low ? x << 16 | word : x;
-    *p += 2 * low;
-    *c = (uint8_t)e;
-    return 0;
+    return (x >> PROB_BITS) * (e >> 20) + (e >> 8 & 0xfff);
 }
 
-static size_t steps_plain(struct wide_in *w, size_t from, size_t to, const struct wide_lag *back, int all)
+/* Looks at two bytes at *p whether they are needed or not: whether they are cannot be foreseen, and a branch would cost more. */
+static inline __attribute__((always_inline)) uint8_t get(const wide_slot *slot, uint32_t *state, const uint8_t **p)
+{
+    wide_slot e = slot[*state & (PROB - 1)];
+    uint32_t x = by_slot(*state, e), low = 0 - (uint32_t)(x < WIDE_LOW);
+    uint16_t word;
+    memcpy(&word, *p, 2);
+    *state = x ^ ((x ^ (x << 16 | word)) & low);
+    *p += low & 2;
+    return (uint8_t)e;
+}
+
+static inline __attribute__((always_inline)) size_t steps_of(struct wide_in *w, size_t from, size_t to, const struct wide_lag *back, int all)
 {
     const struct wide_lag up = w->way.up, before = *back;
     const uint8_t *p = w->p, *const end = w->end;
@@ -35,17 +36,24 @@ static size_t steps_plain(struct wide_in *w, size_t from, size_t to, const struc
     for (; from < to && end - p >= 2 * WIDE; from++) {
         uint8_t *c = w->c + from * WIDE, context[WIDE], now[WIDE];
         wide_contexts(c, &up, &before, context);
-        memset(now, w->first, WIDE);
+        if (!all)
+            memset(now, w->first, WIDE);
+#pragma GCC unroll 32
         for (unsigned q = 0; q < WIDE; q++) {
-            unsigned k = sk_wide_lane(q);
+            const unsigned k = sk_wide_lane(q);
             if (all || wide_works(&w->way, from, k))
-                get(of[context[k]], &x[q], &p, end, &now[k], 0);
+                now[k] = get(of[context[k]], &x[q], &p);
         }
         memcpy(c, now, WIDE);
     }
     memcpy(w->x, x, sizeof x);
     w->p = p;
     return from;
+}
+
+static size_t steps_plain(struct wide_in *w, size_t from, size_t to, const struct wide_lag *back, int all)
+{
+    return all ? steps_of(w, from, to, back, 1) : steps_of(w, from, to, back, 0);
 }
 
 /* The same to the last word. -1: there are too few. */
@@ -56,9 +64,20 @@ static int steps_to_the_end(struct wide_in *w, size_t from, size_t to, const str
         wide_contexts(c, &w->way.up, back, context);
         memset(c, w->first, WIDE);
         for (unsigned q = 0; q < WIDE; q++) {
-            unsigned k = sk_wide_lane(q);
-            if (wide_works(&w->way, from, k) && get(w->slot + (size_t)w->map[context[k]] * PROB, &w->x[q], &w->p, w->end, &c[k], 1))
+            const unsigned k = sk_wide_lane(q);
+            if (!wide_works(&w->way, from, k))
+                continue;
+            wide_slot e = w->slot[(size_t)w->map[context[k]] * PROB + (w->x[q] & (PROB - 1))];
+            uint16_t word;
+            c[k] = (uint8_t)e;
+            w->x[q] = by_slot(w->x[q], e);
+            if (w->x[q] >= WIDE_LOW)
+                continue;
+            if (w->end - w->p < 2)
                 return -1;
+            memcpy(&word, w->p, 2);
+            w->x[q] = w->x[q] << 16 | word;
+            w->p += 2;
         }
     }
     return 0;
@@ -120,17 +139,72 @@ static void slots_of(const uint16_t freq[SK_CLASSES], wide_slot slot[PROB])
             slot[at++] = s | i << 8 | (wide_slot)freq[s] << 20;
 }
 
+typedef uint8_t bytes __attribute__((vector_size(16)));
+#ifdef __clang__
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (bytes){__VA_ARGS__})
+#endif
+enum { TURN = sizeof(bytes) }; /* steps and lanes that are turned around at once */
+
+/* Columns of TURN lanes: each pass deals the steps as cards are riffled, and after four they are lanes. */
+static inline __attribute__((always_inline)) void by_lane(const uint8_t *c, bytes x[TURN])
+{
+    bytes y[TURN];
+    for (int i = 0; i < TURN; i++)
+        memcpy(&x[i], c + i * WIDE, TURN);
+#pragma GCC unroll 4
+    for (int pass = 0; pass < 4; pass++) {
+        for (int i = 0; i < TURN / 2; i++) {
+            y[2 * i] = SHUFFLE(x[i], x[i + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            y[2 * i + 1] = SHUFFLE(x[i], x[i + 8], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        }
+        memcpy(x, y, sizeof y);
+    }
+}
+#undef SHUFFLE
+
+/* Of TURN steps of a lane those from … end - 1 to where they belong; *col: of the first of them in its row, *to: that place. */
+static inline void put_lane(size_t row, const bytes *x, size_t from, size_t end, size_t *col, uint8_t **to)
+{
+    if (from == 0 && end == TURN && *col + TURN <= row) {
+        memcpy(*to, x, TURN);
+        *to += TURN;
+        *col += TURN;
+        return;
+    }
+    while (from < end) {
+        if (*col == row) { /* on with the next row of the lane */
+            *col = 0;
+            *to += (WIDE - 1) * row;
+        }
+        size_t n = end - from < row - *col ? end - from : row - *col;
+        for (size_t i = 0; i < n; i++)
+            (*to)[i] = (*x)[from + i];
+        from += n;
+        *to += n;
+        *col += n;
+    }
+}
+
 /* All classes from their steps into the array's order. */
 static void gather(const struct wide_in *w, uint8_t *classes)
 {
     const struct wide_way *way = &w->way;
-    for (size_t row = 0, at = 0; at < way->n; row++) {
-        const uint8_t *from = w->c + wide_place(way, row, 0);
-        size_t n = way->n - at < way->row ? way->n - at : way->row;
-        for (size_t i = 0; i < n; i++)
-            classes[at + i] = from[i * WIDE];
-        at += n;
-    }
+    size_t col[WIDE] = {0};
+    uint8_t *to[WIDE];
+    bytes x[TURN];
+    for (size_t k = 0; k < WIDE; k++)
+        to[k] = way->values[k] ? classes + k * way->row : classes;
+    for (size_t t = 0; t < way->steps; t += TURN)
+        for (unsigned half = 0; half < WIDE; half += TURN) {
+            by_lane(w->c + t * WIDE + half, x);
+            for (unsigned k = half; k < half + TURN; k++) {
+                size_t begin = way->begin[k], end = begin + way->values[k];
+                if (end > t && begin < t + TURN)
+                    put_lane(way->row, &x[k - half], begin > t ? begin - t : 0, end - t < TURN ? end - t : TURN, &col[k], &to[k]);
+            }
+        }
 }
 
 /* The tables and all before the words. */
@@ -162,8 +236,8 @@ int sk_wide_decode(const struct sk_class_plane *p, struct sk_rd *in, uint8_t *cl
     sk_wide_way(p, &w.way);
     rc = SAIKAI_ENOMEM;
     slot = malloc((size_t)m->tables * sizeof *slot);
-    /* two steps behind the last may be looked at, though nothing of them is used */
-    store = malloc((w.way.before + w.way.steps + 2) * WIDE);
+    /* steps behind the last may be looked at, though nothing of them is used */
+    store = malloc((w.way.before + w.way.steps + TURN) * WIDE);
     if (!slot || !store)
         goto out;
     for (int t = 0; t < m->tables; t++)
