@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "codec/residual/residual.h"
 #include "codec/rows/layout.h"
+#include "codec/text/coded.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -275,6 +276,68 @@ static void damage_is_refused_or_gives_other_numbers(void **state)
     sk_frames_free(t);
 }
 
+enum { LAYOUT = 10 }; /* bytes of the distance, where the first step begins, the kind and the stride; then pieces, with how many bytes are left open first */
+
+static void put_number(uint8_t *p, uint32_t v)
+{
+    for (int k = 0; k < 4; k++)
+        p[k] = (uint8_t)(v >> 8 * k);
+}
+
+static int get_back(struct sk_frames *t, const struct sk_buf *bytes, struct sk_buf *numbers, size_t n)
+{
+    size_t of_numbers = numbers->len;
+    sk_buf_put(numbers, (uint8_t[SK_BITS_SLACK]){0}, SK_BITS_SLACK);
+    struct sk_rd rd = sk_rd_init(numbers->data, of_numbers);
+    numbers->len = of_numbers;
+    return sk_frames_get(t, bytes->data, bytes->len, &rd, back, n, NULL);
+}
+
+/* Steps longer than all bytes, numbers that take more bits than there are, and symbols of none. */
+static void what_nobody_writes_is_refused(void **state)
+{
+    (void)state;
+    enum { NUMBERS = 600, WIDTH = 4 };
+    size_t n = trajectory(&(struct made){20, 100, 12, .moves = 0.01, .width = WIDTH});
+    struct sk_frames *t = sk_frames_new();
+    struct sk_buf bytes = {0}, numbers = {0}, few = {0}, other = {0};
+    assert_int_equal(sk_frames_put(t, data, n, &bytes, &numbers, NULL), 0);
+    assert_int_equal(get_back(t, &bytes, &numbers, n), 0);
+
+    struct sk_rd rd = sk_rd_init(numbers.data + LAYOUT, 4);
+    uint32_t open = sk_rd_u32(&rd);
+    sk_buf_put(&few, numbers.data, LAYOUT + 4 + open - 1); /* a byte fewer of the open bits */
+    sk_buf_put(&few, numbers.data + LAYOUT + 4 + open, numbers.len - LAYOUT - 4 - open);
+    put_number(few.data + LAYOUT, open - 1);
+    assert_int_equal(get_back(t, &bytes, &few, n), SAIKAI_EDAMAGED);
+
+    put_number(numbers.data, (uint32_t)n + 1);
+    assert_int_equal(get_back(t, &bytes, &numbers, n), SAIKAI_EDAMAGED);
+
+    uint8_t symbol[NUMBERS], context[NUMBERS];
+    for (uint8_t last = 64; last <= SK_SYMBOL_ZERO; last++) {
+        static const uint8_t room[8 * NUMBERS];
+        other.len = 0;
+        sk_buf_put_u32(&other, NUMBERS / 2 * WIDTH);
+        sk_buf_put_u32(&other, 0);
+        sk_buf_put_u8(&other, FLOAT4);
+        sk_buf_put_u8(&other, 1);
+        sk_buf_put_u32(&other, sizeof room);
+        sk_buf_put(&other, room, sizeof room);
+        memset(symbol, 64, sizeof symbol);
+        for (unsigned i = 0, level = 0; i < NUMBERS; i++, level = (level + 2 * 64) / 2)
+            context[i] = (uint8_t)(level / 2 < SK_CODED_CONTEXTS ? level / 2 : SK_CODED_CONTEXTS - 1);
+        symbol[NUMBERS - 1] = last;
+        assert_int_equal(sk_coded_put(symbol, context, NUMBERS, &other), 0);
+        assert_int_equal(get_back(t, &(struct sk_buf){0}, &other, NUMBERS * WIDTH), last == 64 ? 0 : SAIKAI_EDAMAGED);
+    }
+    sk_buf_free(&bytes);
+    sk_buf_free(&numbers);
+    sk_buf_free(&few);
+    sk_buf_free(&other);
+    sk_frames_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +347,7 @@ int main(void)
         cmocka_unit_test(what_is_stored_stays_as_it_is),
         cmocka_unit_test(whatever_it_is_comes_back),
         cmocka_unit_test(damage_is_refused_or_gives_other_numbers),
+        cmocka_unit_test(what_nobody_writes_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

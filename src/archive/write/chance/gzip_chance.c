@@ -59,15 +59,9 @@ static int is_stored(const uint8_t *in, size_t n)
     return bits > LEAST * (double)n;
 }
 
-/* How the runs of some bytes are told from each other and counted. */
-struct count {
-    struct sk_gzip_least least;
-    int exactly; /* 1: gzip is shown what it does not store, 0: less than it leaves of that is told without it */
-    uint64_t shown;
-};
-
-/* About what gzip leaves of in[from, n), or less: what it stores is that long, and all else is looked at with what stands before. -1: no memory. */
-static double leaves_of(struct count *c, const uint8_t *in, size_t from, size_t n)
+/* About what gzip leaves of in[from, n): what it stores is that long, and all else it is shown with what stands before. -1: no memory;
+ * *shown: bytes that it was. */
+static double leaves_of(const uint8_t *in, size_t from, size_t n, uint64_t *shown)
 {
     enum { FRAME = 6 };
     static const double ENDS = 1.0 / 512; /* codes that begin elsewhere */
@@ -79,43 +73,31 @@ static double leaves_of(struct count *c, const uint8_t *in, size_t from, size_t 
             end += n - end < RUN ? n - end : RUN;
         if (alike) {
             left += (double)(end - at);
-        } else if (!c->exactly) {
-            left += sk_gzip_least(&c->least, in + at - back, back, back + end - at) * (1 - ENDS);
-        } else if ((stored = sk_gzip_leaves(LEVEL, in + at - back, back, in + at, end - at))) {
-            left += (double)(stored - FRAME) * (1 - ENDS);
-            c->shown += end - at;
-        } else {
-            return -1;
+            continue;
         }
+        if (!(stored = sk_gzip_leaves(LEVEL, in + at - back, back, in + at, end - at)))
+            return -1;
+        left += (double)(stored - FRAME) * (1 - ENDS);
+        *shown += end - at;
     }
     return left;
 }
 
 /* Whether gzip may leave no more than so many bytes of all; it is not asked any more when it has been shown much of them. */
-static int may_leave(struct sk_ska_plan *p, struct count *c, uint64_t total, uint64_t stored_bytes)
+static int dense_may_leave(struct sk_ska_plan *p, uint64_t total, uint64_t stored_bytes)
 {
     uint8_t *buf = malloc(BACK + WINDOW);
-    uint64_t most = total / 6 + WINDOW;
+    uint64_t shown = 0, most = total / 6 + WINDOW;
     double left = 0, some = buf ? 0 : -1;
     for (uint32_t f = 0; f < p->a.file_count && some >= 0; f++)
         for (uint64_t from = 0, size = p->a.files[f].size_bytes; from < size && some >= 0; from += WINDOW) {
             size_t back = from < BACK ? (size_t)from : BACK, n = size - from < WINDOW ? (size_t)(size - from) : WINDOW;
             struct sk_ska_range r = {f, from - back, back + n, buf};
-            some = c->shown > most || sk_feed_fetch(p->feed, &r, 1, NULL) ? -1 : leaves_of(c, buf, back, back + n);
+            some = shown > most || sk_feed_fetch(p->feed, &r, 1, NULL) ? -1 : leaves_of(buf, back, back + n, &shown);
             left += some;
         }
     free(buf);
     return some < 0 || left <= (double)stored_bytes;
-}
-
-/* gzip itself is only asked where what is told without it leaves it open. */
-static int dense_may_leave(struct sk_ska_plan *p, uint64_t total, uint64_t stored_bytes)
-{
-    struct count c = {.exactly = 0};
-    int may = may_leave(p, &c, total, stored_bytes);
-    sk_gzip_least_free(&c.least);
-    c = (struct count){.exactly = 1};
-    return may && may_leave(p, &c, total, stored_bytes);
 }
 
 /* What gzip leaves of a byte of a short piece, or less than that; below 0: it cannot be told. */
@@ -143,6 +125,7 @@ static int is_clear(struct sk_ska_plan *p, struct sk_packer *packer, uint64_t to
         told = x[k - 1] >= 0;
         double mean = told ? sk_pieces_mean(x, k) : 0;
         clear = told && k >= FEW && !(k & (k - 1)) && sk_pieces_least(x, k) - (1 - mean) / 2 - mean / k > share;
+        told = told && (by_gzip || k < FEW || mean - (1 - mean) / 2 > share); /* more pieces would not make that clear */
     }
     sk_gzip_least_free(&least);
     return clear;

@@ -80,7 +80,7 @@ static void of_bytes_that_are_alike(void **state)
     assert_int_equal(asked(SIZE / 1000, 0), 1);
 }
 
-/* What is clear is asked about four pieces only, all sixteen where it stays open: by what gzip leaves at least, by short pieces and by long ones. */
+/* What is clear is asked about four pieces only, all sixteen where it stays open: by short pieces and by long ones; four of these tell that what gzip leaves at least will not. */
 static void no_more_is_read_than_tells(void **state)
 {
     (void)state;
@@ -88,7 +88,7 @@ static void no_more_is_read_than_tells(void **state)
         unsigned letters;
         int64_t more;
         int may, pieces;
-    } cases[] = {{6, -SIZE / 10, 0, 4}, {6, SIZE / 1000, 1, 16}, {100, -SIZE / 3, 0, 4}, {100, SIZE / 1000, 1, 48}};
+    } cases[] = {{6, -SIZE / 10, 0, 4}, {6, SIZE / 1000, 1, 16}, {100, -SIZE / 3, 0, 4}, {100, SIZE / 1000, 1, 36}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         letters(0, SIZE, cases[i].letters);
         int may = asked(cases[i].more, 0);
