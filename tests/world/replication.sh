@@ -37,6 +37,7 @@ short) victims=0 arguments="1000 chance 2000" ;;
 named) victims="2 4" options="--replicate 0,2" second=(4 '' 5 '') ;;
 named_chance) victims="0 5" options="--replicate 0,3" second=(4 '' '' 5) arguments="3000 chance 1000" ;;
 named_made) victims="1 5" options="--replicate 1-2" second=('' 4 5 '') arguments="2100 made 1000" ;;
+named_cancel) exe="$build/tests/world/taken_$mpi" victims="2 4" options="--replicate 0,2" second=(4 '' 5 '') arguments="counts 1500" notes= ;;
 named_alone) victims=1 options="--replicate 0,2-3" second=(4 '' 5 6) restarts=1 why="a rank that is one process has died" ;;
 named_leave) victims= options="--replicate 0,3" second=(4 '' '' 5) arguments="700 window" ;; # twins leave at what is not replicated
 named_window) victims=3 options="--replicate 0,3" second=(4 '' '' 5) arguments="1500 window 1000" restarts=1 notes= why="the program does what cannot be replicated" ;;
