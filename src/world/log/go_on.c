@@ -409,6 +409,9 @@ SK_WORLD_EXPORT void saikai_world_candidate(void)
     if (!sk_logging.check.known && !sk_logging.check.habits.turns) /* it may be right, but there is nothing to show it */
         sk_world_fail(SK_WORLD_FAILED, "the process before this one died before its second candidate, so it cannot be told whether the program communicates between "
                                        "saikai_restart and its loop: the job is started again");
+    if (!sk_logging.check.known) /* chance, or the same again */
+        sk_world_fail(SK_WORLD_FAILED, "the new process sent and received just as much before its first candidate as the program did at its beginning, and in no turn since: maybe it "
+                                       "did again what stands between saikai_restart and its loop; the job is started again");
     sk_world_fail(SK_WORLD_FAILED, "the new process did not send and receive as much before its first candidate as the one before it: the program "
                                    "communicates between saikai_restart and its loop, or does other things each time; the job is started again");
 }
