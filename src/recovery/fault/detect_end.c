@@ -7,6 +7,9 @@
 /* A report that is still on its way can be overtaken by what follows from it by this much. */
 static const double late_report_s = 0.3;
 
+/* A program whose ranks all leave without MPI_Finalize has them do so at about the same time; who is waited for after that has died. */
+static const double late_leaver_s = 1.0;
+
 static double never(const struct sk_detector *d)
 {
     (void)d;
@@ -19,9 +22,15 @@ static int is_awaited(const struct sk_detector *d)
     return sk_detector_is_echo(&d->first) && d->gone < d->c.n_ranks;
 }
 
+static double patience(const struct sk_detector *d)
+{
+    return d->first.kind == &sk_fault_unended ? late_leaver_s : late_report_s;
+}
+
 static enum sk_job check_reports(const struct sk_detector *d, double now, struct sk_fault *f)
 {
-    if (!d->first.kind || (is_awaited(d) && now - d->first_at <= late_report_s))
+    int all_have_left = d->first.kind == &sk_fault_unended && d->gone == d->c.n_ranks;
+    if (!d->first.kind || all_have_left || (is_awaited(d) && now - d->first_at <= patience(d)))
         return SK_JOB_RUNS;
     *f = d->first;
     return SK_JOB_FAULT;
@@ -29,7 +38,7 @@ static enum sk_job check_reports(const struct sk_detector *d, double now, struct
 
 static double next_report(const struct sk_detector *d)
 {
-    return is_awaited(d) ? d->first_at + late_report_s : INFINITY;
+    return is_awaited(d) ? d->first_at + patience(d) : INFINITY;
 }
 
 const struct sk_detector_ops sk_detect_reports = {
@@ -43,7 +52,7 @@ static enum sk_job check_end(const struct sk_detector *d, double now, struct sk_
     if (d->gone < d->c.n_ranks)
         return SK_JOB_RUNS;
     for (int r = 0; r < d->c.n_ranks; r++)
-        if (!d->rank[r].clean) {
+        if (!d->rank[r].clean && !d->rank[r].left) {
             *f = (struct sk_fault){&sk_fault_signal, r, d->rank[r].host, SIGKILL, 0, NULL};
             return SK_JOB_FAULT;
         }

@@ -96,8 +96,9 @@ static void a_rank_that_leaves_before_mpi_ends_is_a_fault(void **state)
     struct sk_hosts none = {0};
     ended(d, 1, SK_EXIT_UNENDED, 0, 0, 100.1);
     assert_int_equal(sk_detector_rank_ended_well(d, 1), 0);
-    assert_int_equal(sk_detector_check(d, 100.2, &f), SK_JOB_RUNS);
-    assert_int_equal(sk_detector_check(d, 100.42, &f), SK_JOB_FAULT);
+    assert_int_equal(sk_detector_check(d, 100.6, &f), SK_JOB_RUNS);
+    assert_int_equal(sk_detector_check(d, 101, &f), SK_JOB_RUNS);
+    assert_int_equal(sk_detector_check(d, 101.2, &f), SK_JOB_FAULT);
     assert_true(f.kind == &sk_fault_unended && f.rank == 1 && sk_fault_means(&f, SK_FAULT_OF_PROCESS));
     assert_int_equal(sk_fault_exit_code(&f, 1), SK_RUN_FAILED);
     sk_fault_describe(&f, &none, "solver", text, sizeof text);
@@ -109,6 +110,22 @@ static void a_rank_that_leaves_before_mpi_ends_is_a_fault(void **state)
     assert_int_equal(sk_detector_check(d, 100.3, &f), SK_JOB_FAULT);
     assert_true(f.kind == &sk_fault_signal && f.rank == 2);
     sk_detector_free(d);
+}
+
+/* All of a program that does without MPI_Finalize; one with an error is one as ever. */
+static void all_may_leave_before_mpi_ends(void **state)
+{
+    for (int bad = 0; bad < 2; bad++) {
+        struct sk_detector *d = begin(&config);
+        struct sk_fault f;
+        for (uint32_t r = 0; r < N; r++) {
+            assert_int_equal(sk_detector_check(d, 100.3, &f), SK_JOB_RUNS);
+            ended(d, r, bad && r == 2 ? SK_EXIT_CODE : SK_EXIT_UNENDED, bad && r == 2 ? 5 : 0, 0, 100.3);
+        }
+        assert_int_equal(sk_detector_check(d, 101.4, &f), bad ? SK_JOB_FAULT : SK_JOB_DONE);
+        assert_true(!bad || (f.kind == &sk_fault_exit && f.rank == 2 && f.code == 5));
+        sk_detector_free(d);
+    }
 }
 
 static void the_launchers_sigterm_is_not_blamed(void **state)
@@ -585,6 +602,7 @@ int main(void)
         cmocka_unit_test(all_zero_exits_are_success_whatever_the_launcher_says),
         cmocka_unit_test(a_killed_rank_is_a_fault_at_once),
         cmocka_unit_test(a_rank_that_leaves_before_mpi_ends_is_a_fault),
+        cmocka_unit_test(all_may_leave_before_mpi_ends),
         cmocka_unit_test(the_launchers_sigterm_is_not_blamed),
         cmocka_unit_test(a_neighbour_that_exits_waits_for_what_made_it),
         cmocka_unit_test(a_broken_pipe_waits_for_what_broke_it),

@@ -74,9 +74,9 @@ static struct sk_fault fault_of_exit(const struct sk_watched *k, const struct sk
  * makes its rank exit with a code of its own. */
 static int explains(const struct sk_fault *f)
 {
-    if (f->kind == &sk_fault_signal && (f->code == SIGTERM || f->code == SIGPIPE))
+    if (f->kind == &sk_fault_unended || (f->kind == &sk_fault_signal && (f->code == SIGTERM || f->code == SIGPIPE)))
         return 0;
-    return f->kind == &sk_fault_exit || f->kind == &sk_fault_unended ? 1 : 2;
+    return f->kind == &sk_fault_exit ? 1 : 2;
 }
 
 int sk_detector_is_echo(const struct sk_fault *f)
@@ -160,6 +160,7 @@ void sk_detector_heard(struct sk_detector *d, const struct sk_message *m, double
     if (m->kind == SK_MSG_EXIT && k->state != SK_WATCHED_GONE) {
         k->state = SK_WATCHED_GONE;
         k->clean = m->how == SK_EXIT_CODE && !m->code;
+        k->left = m->how == SK_EXIT_UNENDED;
         blame(d, m);
     }
     count(d, k, 1);
@@ -233,7 +234,7 @@ void sk_detector_replaced(struct sk_detector *d, int rank, double now)
     struct sk_watched *k = &d->rank[rank];
     count(d, k, -1);
     k->state = SK_WATCHED_WAITING;
-    k->clean = 0;
+    k->clean = k->left = 0;
     k->is_again = 1;
     k->heard = d->moved = sk_detector_clock(d, now);
     k->at.world = 0;
@@ -252,7 +253,7 @@ void sk_detector_bury(struct sk_detector *d, int rank)
     struct sk_watched *k = &d->rank[rank];
     count(d, k, -1);
     k->state = SK_WATCHED_GONE;
-    k->clean = 0;
+    k->clean = k->left = 0;
     count(d, k, 1);
 }
 

@@ -10,6 +10,7 @@ enum sk_watched_state { SK_WATCHED_WAITING, SK_WATCHED_RUNNING, SK_WATCHED_GONE 
 struct sk_watched {
     enum sk_watched_state state;
     int clean; /* gone, with exit code 0 */
+    int left;  /* gone with that before MPI had ended: well only when all do so */
     int host;
     double heard;
     int is_again; /* its process is another one than that of the start */
