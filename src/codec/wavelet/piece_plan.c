@@ -320,9 +320,28 @@ static int choose_small(const struct piece *j, const struct plan *plan, int n,
     return m;
 }
 
+/* Do neighbours miss a value by several bounds and by a part of the range that only noise has? (Of smooth fields fine bounds want many bits,
+ * too.) */
+static int is_noisy(const struct piece *j)
+{
+    const double many = 1.5, part = 1e-3;
+    return j->shape.bits >= many && (exp2(j->shape.bits) - 1) * j->limit >= part * (j->high - j->low);
+}
+
+/* Points of a small box. Noise is alike everywhere, and edges cost little beside it: less of it says as much. */
+static size_t points_of_small_box(const struct piece *j)
+{
+    enum { PART = 128, FEWEST = 1728, NOISY = 2048, MOST = 4096, THOROUGH = 6144 };
+    int noisy = is_noisy(j);
+    size_t most = noisy ? NOISY : MOST, part = j->n / PART;
+    if (j->thorough && !noisy)
+        return THOROUGH;
+    return part < FEWEST ? FEWEST : part > most ? most : part;
+}
+
 int sk_piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
 {
-    enum { BOXES = 6, FEWEST = 1728, MOST = 4096, THOROUGH = 6144 };
+    enum { BOXES = 6 };
     struct plan plan[MOST_PLANS];
     struct lift_shape sample;
     size_t b_offset[BOXES];
@@ -331,9 +350,7 @@ int sk_piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan 
     out[0] = plan[given >= 0 && given < n ? given : 0];
     if (given >= 0 || n < 2)
         return narrow(j, out, 1, &(double){1}, codes);
-    size_t most = j->n / 128 < FEWEST ? FEWEST : j->n / 128 > MOST ? MOST : j->n / 128;
-    most = j->thorough ? THOROUGH : most;
-    sk_shape_sample(&j->lift_shape, most, BOXES, &sample, b_offset);
+    sk_shape_sample(&j->lift_shape, points_of_small_box(j), BOXES, &sample, b_offset);
     for (int k = 0; k < n; k++) {
         bits[k] = is_hopeless(plan, k, bits) ? INFINITY : try_plan(j, &sample, &plan[k], codes);
         least = bits[k] < least ? bits[k] : least;

@@ -163,6 +163,7 @@ static void choose_axes(struct shape *s, const struct probe *p, const char *text
             least = bits[d];
         stride *= s->dims[d];
     }
+    s->bits = least;
     int rank[SHAPE_DIMS];
     for (int d = 0; d < s->n_dims; d++) {
         rank[d] = 0;

@@ -18,6 +18,7 @@ struct shape {
     int axis[LIFT_AXES];     /* dimension that is axis a, -1: none (one point) */
     unsigned active;
     unsigned doubtful; /* not stored: an axis that may be better left out of `active`; 0: none */
+    double bits;       /* not stored: of a value beyond the first, predicted along the best dimension; -1: not known */
 };
 
 /* Choose for this array and absolute bound, by looking at a sample of the values (masked ones left

@@ -17,7 +17,7 @@ int sk_causal_init(struct causal *c, const struct lift_shape *shape, size_t elem
     c->origin = (shape->n[0] > 1 ? CAUSAL_PAD_PLANES * c->sz : 0) +
                 (shape->n[1] > 1 ? CAUSAL_PAD_ROWS * c->sy : 0) + CAUSAL_PAD;
     c->count = shape->nb * c->sb;
-    c->n = sk_scratch_take_zeros((c->count + 64) * sizeof *c->n);
+    c->n = sk_scratch_take((c->count + 64) * sizeof *c->n); /* columns and rows beside the box are filled before a prediction looks at them */
     c->q = sk_scratch_take((c->count + 64) * sizeof *c->q);
     c->level = sk_scratch_take_zeros(c->count + 128);
     c->mask = masked ? sk_scratch_take_zeros(c->count + 64) : NULL;
