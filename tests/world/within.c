@@ -1,7 +1,7 @@
 /* A program that makes a communicator in each step and sums up on it, and one rank of which stops before it does so: the others are within the call
  * then, until that rank is dead and made again.
- * usage: within [-p PIDFILE] NOTES dup|split|create|setup|init STEPS        with 4 ranks
- * setup, init: by MPI_Comm_dup in each step, but the rank stops before the first one of all, or before saikai_init.
+ * usage: within [-p PIDFILE] NOTES dup|split|create|setup|init|inside STEPS        with 4 ranks
+ * setup, init: by MPI_Comm_dup in each step, but the rank stops before the first one of all, or before saikai_init; inside: within that, in MPI's own MPI_Comm_dup.
  * In the middle rank 2 writes NOTES.stopped and waits for its end, unless that file is there; the others write NOTES.within.RANK right before the call of
  * that step. At the end each rank leaves in NOTES.RANK how many steps its process has computed. */
 #include <mpi.h>
@@ -64,6 +64,26 @@ static MPI_Comm made(long it)
     return c;
 }
 
+/* MPI asks for attributes while it makes a duplicate, and others wait for it. */
+static int stop_while_copied(MPI_Comm old, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)old, (void)key, (void)extra, (void)in, (void)out;
+    *flag = 0;
+    stop_once();
+    return MPI_SUCCESS;
+}
+
+static void stop_inside(void)
+{
+    int key;
+    if (rank != VICTIM) {
+        stop_once();
+        return;
+    }
+    MPI_Comm_create_keyval(stop_while_copied, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_WORLD, key, NULL);
+}
+
 static void body(void *arg)
 {
     static double sum;
@@ -79,12 +99,14 @@ static void body(void *arg)
     }
     if (!strcmp(how, "init"))
         stop_once();
+    if (!strcmp(how, "inside"))
+        stop_inside();
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("sum", &sum, SAIKAI_F64, 0, NULL) < 0 || saikai_restart(&it) < 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
     while (it < steps) {
         double mine = 1.0 / (double)(++it + rank), of_these = 0;
         executed++;
-        if (it == steps / 2 && strcmp(how, "setup") && strcmp(how, "init"))
+        if (it == steps / 2 && strcmp(how, "setup") && strcmp(how, "init") && strcmp(how, "inside"))
             stop_once();
         MPI_Comm c = made(it);
         MPI_Comm_size(c, &n);

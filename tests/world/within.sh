@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A rank is killed while the others wait for it in a call that makes communicators: the processes of the others stay. With logging it alone goes back, and the
 # others' calls end when it has come again; with coordinated, and before saikai_restart, all leave their calls and go back. The result has the same bits.
-# usage: within.sh FUNCTION PROTOCOL BUILD_DIR MPI      FUNCTION: dup, split or create; setup or init: before the first step
+# usage: within.sh FUNCTION PROTOCOL BUILD_DIR MPI      FUNCTION: dup, split or create; setup or init: before the first step;
+# inside: in a call that MPI itself makes a communicator in. With Open MPI 4 nobody comes out of that, and the job is started again, which is not waited for long
 set -euo pipefail
 function=$1 protocol=$2 build=$3 mpi=$4
 . "$(dirname "$0")/../common.sh"
@@ -46,6 +47,11 @@ run=
 cmp -s out calm.out || fail "not the result of the undisturbed run: $(cat calm.out)"
 after=($(pids))
 [ "${before[2]}" != "${after[2]}" ] || fail "rank 2 is still process ${after[2]}"
+if [ "$function" = inside ]; then
+    ! takes_no_notice || grep -q 'answer: restart, not in place: .*makes a communicator' err || fail "the job was not started again for those who are inside"
+    echo "$function, $protocol: ends well; $(cat out)"
+    exit 0
+fi
 ! grep -q 'answer: restart' err || fail "the job was started again"
 [ "$(grep -c 'repaired in place' err)" = 1 ] || fail "not one repair"
 for r in 0 1 3; do
