@@ -64,17 +64,21 @@ static inline __attribute__((always_inline)) int code_bit(struct sk_adaptive *c,
     return SK_ADAPTIVE_BIT(4, c, &m->mix[alike], bit, decoding, &m->above[above], &m->behind[behind], &m->wide[wide], &m->row[row]);
 }
 
-/* Are all of these n values v? */
-static int all_are(const uint8_t *p, size_t n, int v)
+/* Are all of these n values v? Of a whole block, as most are, in a few instructions. */
+static inline __attribute__((always_inline)) int all_are(const uint8_t *p, size_t n, int v)
 {
-    return !memchr(p, !v, n);
+    uint64_t a, b, all = v ? 0x0101010101010101u : 0;
+    if (n != BLOCK)
+        return !memchr(p, !v, n);
+    memcpy(&a, p, sizeof a);
+    memcpy(&b, p + sizeof a, sizeof b);
+    return !((a ^ all) | (b ^ all));
 }
 
 /* Is what is known around columns [x, x + n) all v? */
-static int is_even(const struct rows *r, size_t x, size_t n, int v)
+static inline __attribute__((always_inline)) int is_even(const struct rows *r, size_t x, size_t n, int v)
 {
-    size_t before = x > 0, after = x + n < r->width;
-    return all_are(r->up + x - before, n + before + after, v) && (!x || r->here[x - 1] == v) &&
+    return (!x || (r->up[x - 1] == v && r->here[x - 1] == v)) && (x + n >= r->width || r->up[x + n] == v) && all_are(r->up + x, n, v) &&
            (r->alone || all_are(r->back + x, n, v));
 }
 
