@@ -57,22 +57,28 @@ static inline int frame_best(const struct frame_state *s)
     return best & ((1 << FRAME_GUESS_BITS) - 1);
 }
 
-static inline unsigned frame_length(uint64_t z)
+/* Bits above the highest one that is set, of 64: one instruction where there is one that knows of 0. */
+static inline unsigned frame_lead(uint64_t z)
 {
-    return z ? 64 - (unsigned)__builtin_clzll(z) : 0;
+    return z ? (unsigned)__builtin_clzll(z) : 64;
 }
 
-static inline uint16_t frame_bits(uint64_t v, uint64_t guess)
+static inline unsigned frame_length(uint64_t z)
 {
-    return (uint16_t)(frame_length(sk_fold((int64_t)(v - guess))) << FRAME_GUESS_BITS);
+    return 64 - frame_lead(z);
+}
+
+static inline __attribute__((always_inline)) uint16_t frame_lead_of(uint64_t v, uint64_t guess)
+{
+    return (uint16_t)frame_lead(sk_fold((int64_t)(v - guess)));
 }
 
 /* The number was v. */
 static inline __attribute__((always_inline)) void frame_learn(struct frame_state *s, const uint64_t guess[FRAME_GUESSES], uint64_t v)
 {
-    frame_lanes bits = {frame_bits(v, guess[0]), frame_bits(v, guess[1]), frame_bits(v, guess[2]), frame_bits(v, guess[3]), frame_bits(v, guess[4])};
+    frame_lanes lead = {frame_lead_of(v, guess[0]), frame_lead_of(v, guess[1]), frame_lead_of(v, guess[2]), frame_lead_of(v, guess[3]), frame_lead_of(v, guess[4])};
     _Static_assert(FRAME_GUESSES == 5 && FRAME_GUESSES <= 1 << FRAME_GUESS_BITS, "all of them");
-    s->cost += bits - (s->cost >> (FRAME_FADES + FRAME_GUESS_BITS) << FRAME_GUESS_BITS);
+    s->cost += (64 - lead - (s->cost >> (FRAME_FADES + FRAME_GUESS_BITS))) << FRAME_GUESS_BITS;
 }
 
 #endif
