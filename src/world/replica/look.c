@@ -98,8 +98,11 @@ void sk_replica_wait(void)
     static uint32_t finds, rings; /* by then */
     static unsigned vain;
     uint32_t rung = sk_bell_rung();
-    unsigned what = SK_BELL_SENT | (sk_replica.awaits ? SK_BELL_TAKEN : 0) | (sk_replica.moves ? SK_BELL_ALL : 0);
     sk_replica_look();
+    sk_replica_look_after_crowd();
+    int crowded = sk_replica.crowded; /* there is room when others have taken something, and they are to look then */
+    int all = sk_replica.moves && !crowded && !sk_world.cannot; /* of what is not replicated nobody rings */
+    unsigned what = SK_BELL_SENT | (sk_replica.awaits || crowded ? SK_BELL_TAKEN : 0) | (all ? SK_BELL_ALL : 0);
     if (sk_replica.finds != finds || rung != rings)
         vain = 0;
     if (sk_replica.finds == finds && !(sk_core_gives() && sk_bell_sleep(rung, vain++, what)))

@@ -5,6 +5,7 @@
 #include "world/replica/control.h"
 #include "world/replica/decide.h"
 #include "world/replica/look.h"
+#include "world/replica/receives/gaps.h"
 #include "world/rest/bell.h"
 #include "world/rest/core.h"
 
@@ -63,6 +64,27 @@ int sk_replica_address(struct sk_members *g, MPI_Comm c, int *peer, int *tag, in
 
 /* ---- sending ---- */
 
+/* Small messages that MPI has had no room for so far, of which others would have been MPI's when they were sent. It sends them when it is called, and nobody rings then. More than these are not looked after. */
+enum { SMALL = 1024, CROWD = 64 };
+static struct crowded {
+    struct sk_copied *message;
+    int copy;
+} crowd[CROWD];
+
+static void remember_crowded(struct sk_copied *m, int copy)
+{
+    if (m->request[copy] && !m->synchronous && m->bytes <= SMALL && sk_replica.crowded < CROWD)
+        crowd[sk_replica.crowded++] = (struct crowded){m, copy};
+}
+
+void sk_replica_is_out(struct sk_copied *m, int copy)
+{
+    m->request[copy] = 0;
+    for (int i = 0; i < sk_replica.crowded; i++)
+        if (crowd[i].message == m && crowd[i].copy == copy)
+            crowd[i--] = crowd[--sk_replica.crowded];
+}
+
 void sk_replica_send_kept(struct sk_copied *m, int copy, int rank)
 {
     MPI_Comm c;
@@ -77,6 +99,7 @@ void sk_replica_send_kept(struct sk_copied *m, int copy, int rank)
     if (rc)
         sk_world_fail(SK_WORLD_FAILED, "MPI cannot send a message: the job is started again");
     m->request[copy] = done ? 0 : SK_KEY(r);
+    remember_crowded(m, copy);
     sk_bell_ring(sk_replica_process(copy, rank), SK_BELL_SENT);
 }
 
@@ -91,9 +114,19 @@ static int is_sent_to(struct sk_copied *m, int copy)
     sk_core_let_go();
     if (!rc && !done)
         return 0;
-    m->request[copy] = 0;
+    sk_replica_is_out(m, copy);
     sk_replica_found();
     return 1;
+}
+
+void sk_replica_look_after_crowd(void)
+{
+    int self = sk_replica_process(sk_replica.copy, sk_world.rank), n = sk_replica.crowded;
+    for (int i = n; i-- > 0;)
+        is_sent_to(crowd[i].message, crowd[i].copy);
+    for (int p = 0; n && p < sk_replica.processes; p++)
+        if (p != self)
+            sk_bell_ring(p, SK_BELL_SENT);
 }
 
 int sk_replica_is_over(struct sk_copied *m)
@@ -306,7 +339,10 @@ void sk_replica_begin_receive(struct sk_replica_open *o)
         o->channel = channel(o->source, o->context, o->tag);
         o->index = o->channel->posted++;
     }
-    int rc = SK_CALL(Irecv, (o->buf, o->count, o->type, from, o->tag, c, &o->request));
+    if (sk_gaps_begin(o))
+        no_memory();
+    int rc = o->piece ? SK_CALL(Irecv, (o->piece, o->n_piece, MPI_PACKED, from, o->tag, c, &o->request))
+                      : SK_CALL(Irecv, (o->buf, o->count, o->type, from, o->tag, c, &o->request));
     if (rc)
         sk_replica_end_receive(o, rc);
 }
@@ -377,6 +413,7 @@ void sk_replica_end_receive(struct sk_replica_open *o, int rc)
     if (!o->taken)
         o->status.MPI_SOURCE = o->source;
     acknowledge(o);
+    sk_gaps_end(o);
     if (o->channel)
         sk_bell_ring(sk_replica_process(sk_replica_feeder(o->source), o->source), SK_BELL_TAKEN); /* its send may have ended with it */
     if (o->members)

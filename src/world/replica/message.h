@@ -35,6 +35,10 @@ int sk_replica_exchange(const struct sk_replica_known *as, const void *send, int
                         MPI_Datatype rtype, int source, int rtag, int rcontext, MPI_Status *status);
 /* A message of what is kept, to one copy. */
 void sk_replica_send_kept(struct sk_copied *m, int copy, int rank);
+/* It is no longer under way to this copy. */
+void sk_replica_is_out(struct sk_copied *m, int copy);
+/* What MPI has had no room for may have been sent: whoever may be the one to get it is rung. */
+void sk_replica_look_after_crowd(void);
 /* Of synchronous sends, those whose messages have arrived. */
 void sk_replica_end_sends(void);
 /* Post, or post again. */

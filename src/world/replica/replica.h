@@ -62,6 +62,8 @@ struct sk_replica_open {
     MPI_Datatype type;
     int count, source, tag, context, own_type, done, rc;
     int out, taken;             /* MPI is to give it no message for a moment (message_back.c); it was taken back */
+    void *piece; /* what it is received into first, as buf has gaps (gaps.c); NULL: buf */
+    int n_piece;
     MPI_Comm comm;              /* the program's … */
     struct sk_members *members; /* … whose ranks and tags the program knows it by; NULL: those of the world */
     MPI_Request request; /* MPI's … */
@@ -80,6 +82,7 @@ struct sk_replica {
     uint32_t looks, finds;           /* for messages; and what they brought. The keeper looks at them */
     int losses;
     int moves;                       /* a receiver gets what was sent without its sender, which may compute meanwhile */
+    int crowded;                     /* small messages that MPI has had no room for so far: it sends them when it is called, and nobody rings then */
     int awaits;                      /* waits for what others take, which may be over by that alone */
     int compares;                    /* messages of twins are compared (compare.h) */
     int64_t iteration;               /* of the newest candidate, -1: there was none */

@@ -26,7 +26,7 @@ static void abandon_sends(int copy, int rank)
     p->feed[copy] = SK_FEED_NONE;
     for (struct sk_copied *m = p->channels.first; m; m = m->next) {
         m->lent |= m->request[copy] != 0;
-        m->request[copy] = 0;
+        sk_replica_is_out(m, copy);
         if (kept)
             m->backup = 0;
     }
