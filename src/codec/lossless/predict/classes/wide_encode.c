@@ -7,7 +7,7 @@
  * small, and start makes up for it. */
 struct code {
     uint64_t inverse;
-    uint16_t freq, start;
+    uint16_t freq, others, start; /* others: PROB - freq */
 };
 
 static void codes_of(const uint16_t freq[SK_CLASSES], struct code code[SK_CLASSES])
@@ -16,9 +16,9 @@ static void codes_of(const uint16_t freq[SK_CLASSES], struct code code[SK_CLASSE
     for (int s = 0; s < SK_CLASSES; s++) {
         unsigned f = freq[s];
         if (f == 1)
-            code[s] = (struct code){UINT64_MAX, 1, (uint16_t)(start + PROB - 1)};
+            code[s] = (struct code){UINT64_MAX, 1, PROB - 1, (uint16_t)(start + PROB - 1)};
         else if (f)
-            code[s] = (struct code){UINT64_MAX / f + 1, (uint16_t)f, (uint16_t)start};
+            code[s] = (struct code){UINT64_MAX / f + 1, (uint16_t)f, (uint16_t)(PROB - f), (uint16_t)start};
         start += f;
     }
 }
@@ -86,7 +86,21 @@ static inline __attribute__((always_inline)) void put_class(const struct code *k
     (*p)[-1] = (uint16_t)y;
     *p -= full;
     y >>= full << 4;
-    *x = y + (uint32_t)((unsigned __int128)y * k->inverse >> 64) * (PROB - k->freq) + k->start;
+    *x = y + (uint32_t)((unsigned __int128)y * k->inverse >> 64) * k->others + k->start;
+}
+
+/* A step, its last lane first. */
+static inline __attribute__((always_inline)) uint16_t *encode_step(const struct work *w, size_t t, const struct code *const of[CONTEXTS],
+                                                                   uint32_t x[WIDE], uint16_t *p, int all)
+{
+    const uint8_t *c = w->c + t * WIDE, *context = w->context + t * WIDE;
+#pragma GCC unroll 32
+    for (unsigned q = WIDE; q-- > 0;) {
+        const unsigned k = sk_wide_lane(q);
+        if (all || wide_works(&w->way, t, k))
+            put_class(of[context[k]] + c[k], &x[q], &p);
+    }
+    return p;
 }
 
 /* The words before p, downwards; returns the first of them. */
@@ -100,15 +114,13 @@ static uint16_t *encode_steps(const struct work *w, const struct class_model *m,
         of[c] = code[m->map[c]];
     for (unsigned q = 0; q < WIDE; q++)
         x[q] = WIDE_LOW;
-    for (size_t t = way->steps; t-- > 0;) {
-        const uint8_t *c = w->c + t * WIDE, *context = w->context + t * WIDE;
-        int all = t >= way->busy && t < way->idle;
-        for (unsigned q = WIDE; q-- > 0;) {
-            unsigned k = sk_wide_lane(q);
-            if (all || wide_works(way, t, k))
-                put_class(of[context[k]] + c[k], &x[q], &p);
-        }
-    }
+    size_t t = way->steps;
+    while (t > way->idle)
+        p = encode_step(w, --t, of, x, p, 0);
+    while (t > way->busy)
+        p = encode_step(w, --t, of, x, p, 1);
+    while (t > 0)
+        p = encode_step(w, --t, of, x, p, 0);
     memcpy(state, x, sizeof x);
     return p;
 }
