@@ -267,6 +267,25 @@ static void it_is_refused(void **state)
 /* ---- what it asks for ---- */
 
 static _Atomic int handled; /* by whichever thread gets the signal */
+/* One that cannot begin, and ends of it, does use the library; one that goes on without it does not. */
+static int cannot_begin(struct sk_group *g, void *arg)
+{
+    const struct start *p = arg;
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    CHECK(world_session(g, world_config("store.prefix=/dev/null/none; %s", p->config), &s, &err) < 0);
+    return 0;
+}
+
+static void it_cannot_begin(void **state)
+{
+    (void)state;
+    world_start(N, cannot_begin, &(struct start){.config = "lib.on_error=return"});
+    assert_int_equal(atomic_load(&page->state), SK_KEEPER_NONE);
+    world_start(N, cannot_begin, &(struct start){.config = "lib.on_error=abort"});
+    assert_int_equal(atomic_load(&page->state), SK_KEEPER_INITIALISED);
+}
+
 static void own_handler(int number)
 {
     handled += number;
@@ -423,6 +442,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(how_far_it_is, make_page, remove_page),
         cmocka_unit_test_setup_teardown(a_restart_resumes, make_page, remove_page),
         cmocka_unit_test_setup_teardown(it_is_refused, make_page, remove_page),
+        cmocka_unit_test_setup_teardown(it_cannot_begin, make_page, remove_page),
         cmocka_unit_test_setup_teardown(a_signal_is_handed_on, make_page, remove_page),
         cmocka_unit_test_setup_teardown(it_ends_when_all_is_saved, make_page, remove_page),
         cmocka_unit_test(no_file_is_left_open),

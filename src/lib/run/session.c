@@ -101,6 +101,14 @@ static void find_deadline(struct sk_session *s)
         s->measured.deadline = s->measured.started_at + (double)at - (double)sk_wall_ms() / 1e3;
 }
 
+/* The program ends of it, and the launcher is to know that it uses the library: whether it gets on is then seen by its generations, and not by how long
+ * it lives. */
+static void tell_failed(const struct sk_session *s)
+{
+    if (s && s->page && !atomic_load(&s->page->state) && strcmp(sk_config_text(s->config, "lib.on_error"), "return"))
+        atomic_store(&s->page->state, SK_KEEPER_INITIALISED);
+}
+
 int sk_session_new(struct sk_group *g, struct sk_config *config, const char *program,
                    struct sk_session **out, struct saikai_error *err)
 {
@@ -131,6 +139,7 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
     if (!rc)
         rc = sk_group_verdict(g, sk_requests_install(config, s->page != NULL, err), err);
     if (rc) {
+        tell_failed(s);
         if (s)
             sk_session_abandon(s);
         else {

@@ -48,6 +48,10 @@ static int visit(void *arg, struct saikai_error *err)
         v->absent = 1; /* so nothing is in it */
         return 0;
     }
+    if (e == EACCES || e == EPERM) {
+        struct saikai_error why = *err;
+        return sk_fail(err, rc, "%s: name a directory that can be written with store.prefix, or none to save on the nodes alone", why.text);
+    }
     if (rc)
         return rc;
     if (!realpath(v->given, v->found))
