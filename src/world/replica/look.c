@@ -100,7 +100,7 @@ void sk_replica_wait(void)
     uint32_t rung = sk_bell_rung();
     sk_replica_look();
     sk_replica_look_after_crowd();
-    int crowded = sk_replica.crowded; /* there is room when others have taken something, and they are to look then */
+    int crowded = sk_replica.crowded || sk_replica.floods; /* there is room when others have taken something, and they are to look then */
     int all = sk_replica.moves && !crowded && !sk_world.cannot; /* of what is not replicated nobody rings */
     unsigned what = SK_BELL_SENT | (sk_replica.awaits || crowded ? SK_BELL_TAKEN : 0) | (all ? SK_BELL_ALL : 0);
     if (sk_replica.finds != finds || rung != rings)

@@ -64,7 +64,8 @@ int sk_replica_address(struct sk_members *g, MPI_Comm c, int *peer, int *tag, in
 
 /* ---- sending ---- */
 
-/* Small messages that MPI has had no room for so far, of which others would have been MPI's when they were sent. It sends them when it is called, and nobody rings then. More than these are not looked after. */
+/* Small messages that MPI has had no room for so far, of which others would have been MPI's when they were sent. It sends them when it is called, and nobody rings then. Of more than these
+ * it is not known when they are sent. */
 enum { SMALL = 1024, CROWD = 64 };
 static struct crowded {
     struct sk_copied *message;
@@ -73,8 +74,12 @@ static struct crowded {
 
 static void remember_crowded(struct sk_copied *m, int copy)
 {
-    if (m->request[copy] && !m->synchronous && m->bytes <= SMALL && sk_replica.crowded < CROWD)
+    if (!m->request[copy] || m->synchronous || m->bytes > SMALL)
+        return;
+    if (sk_replica.crowded < CROWD)
         crowd[sk_replica.crowded++] = (struct crowded){m, copy};
+    else
+        sk_replica.floods = 1;
 }
 
 void sk_replica_is_out(struct sk_copied *m, int copy)
@@ -124,7 +129,7 @@ void sk_replica_look_after_crowd(void)
     int self = sk_replica_process(sk_replica.copy, sk_world.rank), n = sk_replica.crowded;
     for (int i = n; i-- > 0;)
         is_sent_to(crowd[i].message, crowd[i].copy);
-    for (int p = 0; n && p < sk_replica.processes; p++)
+    for (int p = 0; (n || sk_replica.floods) && p < sk_replica.processes; p++)
         if (p != self)
             sk_bell_ring(p, SK_BELL_SENT);
 }

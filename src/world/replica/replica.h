@@ -83,6 +83,7 @@ struct sk_replica {
     int losses;
     int moves;                       /* a receiver gets what was sent without its sender, which may compute meanwhile */
     int crowded;                     /* small messages that MPI has had no room for so far: it sends them when it is called, and nobody rings then */
+    int floods;                      /* there were too many of these once */
     int awaits;                      /* waits for what others take, which may be over by that alone */
     int compares;                    /* messages of twins are compared (compare.h) */
     int64_t iteration;               /* of the newest candidate, -1: there was none */
