@@ -21,7 +21,7 @@ struct apart {
 /* Bytes of numbers by their place: what hardly shrinks has few repeats, and to look for them thoroughly takes long. */
 static int level_of(struct sk_coder *c, const struct sk_recipe *r, const struct sk_buf *stream)
 {
-    enum { PIECE = 64 << 10, QUICK = 4, USUAL = 9 };
+    enum { PIECE = 64 << 10, QUICK = 4, USUAL = 9, AFTER = 3 };
     static const double HARDLY = 0.5;
     int backend = SK_BACKEND_ZSTD;
     size_t stored;
@@ -29,7 +29,7 @@ static int level_of(struct sk_coder *c, const struct sk_recipe *r, const struct 
     void *to = asks ? sk_coder_room(&c->packed, sk_pack_bound(PIECE)) : NULL;
     if (!to || sk_pack(&c->packer, &backend, 1, stream->data + (stream->len - PIECE) / 2, PIECE, to, &stored, NULL))
         return r->level;
-    return (double)stored > HARDLY * PIECE ? QUICK : r->level;
+    return (double)stored > HARDLY * PIECE ? (sk_form_after(r->form) ? AFTER : QUICK) : r->level;
 }
 
 static int encode(struct sk_coder *c, const struct apart *by, const struct sk_part *p, const struct sk_part *before, const struct sk_recipe *r, struct sk_buf *out,
@@ -189,7 +189,7 @@ static uint64_t all_of(uint64_t n)
 }
 
 static const struct apart rows = {"rows", rows_ready, 0, 1, put_rows, get_rows, all_of, 1}, wide = {"wide rows", wide_ready, 0, 1, put_rows, get_rows, all_of, 1},
-                          rows_after = {"rows after others", wide_ready, 1, 0, put_rows, get_rows, all_of, 0};
+                          rows_after = {"rows after others", wide_ready, 1, 0, put_rows, get_rows, all_of, 1};
 
 /* ---- steps ---- */
 

@@ -16,7 +16,8 @@
 
 /* What one comparison at a time works with. */
 struct seat {
-    int taken;
+    int taken, brief; /* brief: for no longer than it takes to decode `below` */
+    size_t below;
     struct sk_unpacker unpacker;
     struct sk_after_room room;
     struct sk_buf out;
@@ -107,14 +108,23 @@ void sk_archive_delta_free(struct sk_archive_delta *g)
     free(g);
 }
 
+/* 1: one that decodes this block just now will soon be free. */
+static int is_soon_there(const struct sk_archive_delta *g, size_t below)
+{
+    int soon = 0;
+    for (int k = 0; k < g->count; k++)
+        soon |= g->seats[k].taken && g->seats[k].brief && g->seats[k].below == below;
+    return soon;
+}
+
 /* One for block i: rather the one that has decoded the block that it builds on. */
-static struct seat *take_seat(struct sk_archive_delta *g, size_t i)
+static struct seat *take_seat(struct sk_archive_delta *g, size_t i, int brief)
 {
     size_t below = g->p->a.blocks[i].previous - 1;
     struct seat *s = NULL;
     pthread_mutex_lock(&g->lock);
     while (!s) {
-        for (int k = 0; k < g->count; k++) {
+        for (int k = 0; k < g->count && !is_soon_there(g, below); k++) {
             struct seat *free_one = &g->seats[k];
             if (!free_one->taken && (!s || (free_one->unpacker.held == g->p->previous && free_one->unpacker.held_block == below)))
                 s = free_one;
@@ -123,6 +133,8 @@ static struct seat *take_seat(struct sk_archive_delta *g, size_t i)
             pthread_cond_wait(&g->freed, &g->lock);
     }
     s->taken = 1;
+    s->brief = brief;
+    s->below = below;
     pthread_mutex_unlock(&g->lock);
     return s;
 }
@@ -131,7 +143,7 @@ static void leave_seat(struct sk_archive_delta *g, struct seat *s)
 {
     pthread_mutex_lock(&g->lock);
     s->taken = 0;
-    pthread_cond_signal(&g->freed);
+    pthread_cond_broadcast(&g->freed);
     pthread_mutex_unlock(&g->lock);
 }
 
@@ -195,7 +207,7 @@ static int encode_part(struct seat *s, struct sk_part *p, const struct sk_after_
      * have changed, and bytes are others */
     int dense = alone->data && (double)alone->bytes > DENSE * (double)p->size_bytes;
     int unsure = !dense && (r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter)) && (double)(s->out.len - start) > CHANGED * (double)alone->bytes;
-    if (!rc && builds(r) && (unsure || sk_after_bytes_take(&s->room, p, *below, dense) < 1.1 * (double)(s->out.len - start))) {
+    if (!rc && builds(r) && (unsure || (dense ? sk_after_repeats(p, *below) : sk_after_bytes_take(&s->room, p, *below) < 1.1 * (double)(s->out.len - start)))) {
         struct sk_recipe by = sk_after_bytes(r);
         rc = encode_after(s, p, &by, below, start, err);
     }
@@ -330,7 +342,7 @@ int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_code
     struct sk_ska_plan *p = g->p;
     struct sk_ska_block *b = &p->a.blocks[i];
     const struct sk_part *const *below;
-    struct seat *s = take_seat(g, i);
+    struct seat *s = take_seat(g, i, 0);
     double expected = 0;
     int all_alone = 0, worth = 0;
     int rc = sk_unpack_alike(&s->unpacker, p->previous, &p->a, i, &below, err);
@@ -382,7 +394,7 @@ int sk_archive_delta_take(struct sk_archive_delta *g, size_t i, struct sk_part *
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD};
     const struct sk_recipe *r = &p->recipes[b->first];
     const struct sk_part *const *alike;
-    struct seat *s = take_seat(g, i);
+    struct seat *s = take_seat(g, i, 1);
     int same = 1, rc = sk_unpack_alike(&s->unpacker, p->previous, &p->a, i, &alike, err);
     if (rc)
         sk_error_prefix(err, "cannot build on %s (without it, this archive stands alone)", p->previous->path);

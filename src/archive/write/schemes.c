@@ -8,6 +8,7 @@
 
 #include "base/file/io.h"
 #include "base/log.h"
+#include "base/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -101,6 +102,51 @@ static int drop_large(struct sk_ska_plan *p, struct saikai_error *err)
     return 0;
 }
 
+/* Where a block belongs: with those that come after the same block of the archive before, of which the first stands at `with`. */
+struct turn {
+    size_t with, was;
+    int waits; /* 0: it only takes bytes from there, which is quickly done */
+};
+
+static int by_turn(const void *x, const void *y)
+{
+    const struct turn *a = x, *b = y;
+    int c = SK_ORDER_BY(a->with, b->with, a->waits, b->waits);
+    return c ? c : SK_ORDER(a->was, b->was);
+}
+
+/* Blocks that come after the same one of the archive before follow each other, so that it is decoded once. */
+static int order_blocks(struct sk_ska_plan *p)
+{
+    size_t n = p->a.block_count, below = p->previous->a->block_count;
+    struct turn *t = malloc((n + 1) * sizeof *t);
+    size_t *first = calloc(below + 1, sizeof *first), *now = malloc((n + 1) * sizeof *now); /* first: from 1 on */
+    struct sk_ska_block *was = malloc((n + 1) * sizeof *was);
+    int rc = t && first && now && was ? 0 : SAIKAI_ENOMEM;
+    for (size_t i = 0; i < n && !rc; i++) {
+        const struct sk_ska_block *b = &p->a.blocks[i];
+        size_t *f = b->previous ? &first[b->previous] : NULL;
+        if (f && !*f)
+            *f = i + 1;
+        t[i] = (struct turn){f ? *f - 1 : i, i, p->recipes[b->first].form != SK_FORM_TAKE};
+        was[i] = *b;
+    }
+    if (!rc && n)
+        qsort(t, n, sizeof *t, by_turn);
+    for (size_t i = 0; i < n && !rc; i++)
+        now[t[i].was] = i;
+    for (size_t i = 0; i < n && !rc; i++) {
+        p->a.blocks[i] = was[t[i].was];
+        if (p->a.blocks[i].own)
+            p->a.blocks[i].own = (uint32_t)now[p->a.blocks[i].own - 1] + 1;
+    }
+    free(t);
+    free(first);
+    free(now);
+    free(was);
+    return rc;
+}
+
 static int name_previous(struct sk_ska_plan *p, struct saikai_error *err)
 {
     const char *path = p->previous->path, *slash = strrchr(path, '/');
@@ -109,7 +155,10 @@ static int name_previous(struct sk_ska_plan *p, struct saikai_error *err)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to build on %s", path);
     p->a.previous_hash = p->previous->a->hash;
     p->a.depth = p->previous->a->depth + 1;
-    return drop_large(p, err);
+    int rc = drop_large(p, err);
+    if (!rc && (rc = order_blocks(p)))
+        sk_fail(err, rc, "no memory to build on %s", path);
+    return rc;
 }
 
 /* Where in a file an archive is written; fd -1: nowhere, to see how long it would be. */

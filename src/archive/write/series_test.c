@@ -559,6 +559,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remember_open_files),
+        cmocka_unit_test(a_long_chain_keeps_to_its_memory), /* first: what this process has at a fork counts */
         cmocka_unit_test(a_series_builds_on_the_set_before),
         cmocka_unit_test(many_files_of_one_size),
         cmocka_unit_test(what_others_build_on_is_not_replaced),
@@ -568,7 +569,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(damage_below_is_found),
         cmocka_unit_test(a_full_disk_leaves_the_series),
         cmocka_unit_test(a_crash_leaves_the_series),
-        cmocka_unit_test(a_long_chain_keeps_to_its_memory), /* before those that take much in this process */
         cmocka_unit_test(what_moved_is_found),
         cmocka_unit_test(a_stream_builds_on_a_stream),
         cmocka_unit_test(an_unchanged_tree_takes_nearly_nothing),

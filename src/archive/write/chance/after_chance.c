@@ -4,6 +4,8 @@
 #include "archive/coding/block.h"
 #include "base/types.h"
 
+#include <string.h>
+
 enum { LEVEL = 9, LEVEL_ROWS = 5, STRONG = 19 };
 
 static int level_of(const struct sk_recipe *r, int usual)
@@ -38,9 +40,9 @@ struct sk_recipe sk_after_numbers(const struct sk_part *p, const struct sk_recip
 
 /* About what pieces from all over a part leave of all of it, after the part below: anywhere in that, since what was taken out as a
  * repeat, here or there, has moved the rest. */
-double sk_after_bytes_take(struct sk_after_room *w, const struct sk_part *p, const struct sk_part *below, int quick)
+double sk_after_bytes_take(struct sk_after_room *w, const struct sk_part *p, const struct sk_part *below)
 {
-    enum { PIECE = 24 << 10, PIECES = 4, MOST = 32 << 20, USUAL = 3, QUICK = 1 };
+    enum { PIECE = 24 << 10, PIECES = 4, MOST = 32 << 20, QUICK = 3 };
     size_t n = p->size_bytes, beside = below->size_bytes < MOST ? below->size_bytes : MOST, stored;
     const uint8_t *some = p->raw;
     int backend = SK_BACKEND_ZSTD;
@@ -58,22 +60,57 @@ double sk_after_bytes_take(struct sk_after_room *w, const struct sk_part *p, con
     if (!to || !n || !beside)
         return (double)p->size_bytes;
     sk_stream_after(&w->coder, below->raw + (below->size_bytes - beside) / 2, beside);
-    if (sk_pack(&w->coder.packer, &backend, quick ? QUICK : USUAL, some, n, to, &stored, NULL))
+    if (sk_pack(&w->coder.packer, &backend, QUICK, some, n, to, &stored, NULL))
         return 0;
     return (double)stored / (double)n * (double)p->size_bytes;
+}
+
+enum { LOOKS = 1024, WORD = 8, SLOT_BITS = 14, SLOTS = 1 << SLOT_BITS };
+
+static inline uint64_t word_at(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, WORD);
+    return v;
+}
+
+static inline size_t slot_of(uint64_t v)
+{
+    return (size_t)(v * 0x9e3779b97f4a7c15u >> (64 - SLOT_BITS));
+}
+
+int sk_after_repeats(const struct sk_part *p, const struct sk_part *below)
+{
+    uint64_t word[SLOTS];
+    uint8_t used[SLOTS] = {0};
+    if (p->size_bytes < LOOKS * WORD || below->size_bytes < WORD)
+        return 1; /* so few that it is soon found out */
+    for (size_t k = 0; k < LOOKS; k++) { /* of two in one slot the last one counts */
+        uint64_t v = word_at(p->raw + (p->size_bytes - WORD) / LOOKS * k);
+        if (v == (v & 0xff) * 0x0101010101010101u) /* fill is everywhere */
+            continue;
+        word[slot_of(v)] = v;
+        used[slot_of(v)] = 1;
+    }
+    for (const uint8_t *b = below->raw, *end = b + below->size_bytes - WORD; b <= end; b++) {
+        uint64_t v = word_at(b);
+        if (used[slot_of(v)] && word[slot_of(v)] == v)
+            return 1;
+    }
+    return 0;
 }
 
 /* What the bytes of a part from `at` on, of one segment and at most so many, take by columns; *n: how many they are. SIZE_MAX: failed. */
 static size_t one_piece(struct sk_after_room *w, const struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below, size_t at, size_t *n)
 {
-    enum { WORD = 64 };
+    enum { ALIGNED = 64 };
     size_t width = sk_type_size(p->type), k = 0, skip = at, all;
     while (k + 1 < p->count && skip >= (all = sk_box_count(p->segments[k].box) * width)) {
         skip -= all;
         k++;
     }
     all = sk_box_count(p->segments[k].box) * width;
-    skip = all < *n ? 0 : skip < all - *n ? skip / WORD * WORD : (all - *n) / WORD * WORD;
+    skip = all < *n ? 0 : skip < all - *n ? skip / ALIGNED * ALIGNED : (all - *n) / ALIGNED * ALIGNED;
     *n = all - skip < *n ? all - skip : *n;
     struct sk_ska_segment some = p->segments[k];
     struct sk_part piece = *p;
