@@ -119,6 +119,27 @@ static void too_little_memory_to_build_on_another(void **state)
     expect(at("little/1.ska"), "state", bytes, sizeof bytes);
 }
 
+/* Nor is it passed over in silence that a scheme has no use for another archive. */
+static void schemes_that_stand_alone(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_archive_stats st = {0};
+    sk_io_mkdirs(at("scheme"), NULL);
+    assert_int_equal(create(at("scheme/0.ska"), NULL, 0, &st, &err), 0);
+    for (int scheme = SK_SCHEME_AUTO; scheme <= SK_SCHEME_AWARE_BLOCK; scheme++) {
+        struct sk_archive_input in = {.name = "state", .data = bytes, .bytes = sizeof bytes};
+        struct sk_archive_options o = {.no_sync = 1, .threads = 1, .scheme = scheme, .previous = at("scheme/0.ska")};
+        said[0] = 0;
+        sk_log_set(note, NULL, SK_LOG_WARN);
+        int rc = sk_archive_create(at("scheme/1.ska"), &in, 1, &o, &st, &err);
+        sk_log_set(NULL, NULL, 0);
+        assert_int_equal(rc, 0);
+        assert_int_equal(st.depth, scheme == SK_SCHEME_AUTO);
+        assert_int_equal(strstr(said, "this one stands alone, without") != NULL, scheme != SK_SCHEME_AUTO);
+    }
+}
+
 /* Smooth values of which some columns change: what is predicted alone and what comes after the set before are in other orders of bytes. */
 static double moving(int i, int step)
 {
@@ -358,6 +379,7 @@ int main(void)
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test(names_without_a_directory),
         cmocka_unit_test(too_little_memory_to_build_on_another),
+        cmocka_unit_test(schemes_that_stand_alone),
         cmocka_unit_test(memory_for_some_blocks),
         cmocka_unit_test(variables_of_another_order),
         cmocka_unit_test(what_gains_nothing_is_not_compared),

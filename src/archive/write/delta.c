@@ -439,6 +439,8 @@ int sk_ska_plan_previous(struct sk_ska_plan *p, const char *out, const char *pre
     int rc = sk_opened_new(previous, &p->previous, err);
     if (rc)
         return rc;
+    if (p->opt.scheme != SK_SCHEME_AUTO)
+        sk_log(SK_LOG_WARN, "only the scheme 'auto' builds on another archive: this one stands alone, without %s", previous);
     if (directory_of(previous, &a) || directory_of(out, &b))
         return sk_fail_errno(err, errno, "cannot read the directories of %s and %s", previous, out);
     if (a.st_dev != b.st_dev || a.st_ino != b.st_ino || !strcmp(name_of(previous), name_of(out)))
