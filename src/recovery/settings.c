@@ -52,6 +52,7 @@ int sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, d
         .backoff_s = sk_config_time(c, "run.backoff"),
         .grace_s = sk_config_time(c, "run.grace"),
         .repair_s = sk_config_time(c, "run.repair_limit"),
+        .renews = sk_config_bool(c, "run.restart_slower"),
         .deadline = deadline,
     };
     return sk_recovery_parse(sk_config_text(c, "run.recovery"), &s->assess.plan, err);

@@ -1,5 +1,6 @@
 /* The states of a job and what leads from one to the next: starting, clearing after a fault,
  * waiting, stopping, and giving up. */
+#include "recovery/renewal/renewing.h"
 #include "recovery/repair/compare.h"
 #include "recovery/repair/comparing.h"
 #include "recovery/repair/moving.h"
@@ -42,6 +43,7 @@ struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
     *hosts = (struct sk_hosts){0};
     s->seat = seat;
     s->best = s->restored = s->place_best = -1;
+    sk_slower_init(&s->slower, 4 * c->detector.heartbeat_s);
     s->c.detector.n_hosts = s->hosts.n;
     s->answered = calloc((size_t)s->hosts.n, 1);
     s->answers = calloc((size_t)s->hosts.n, 1);
@@ -92,6 +94,8 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
     if (s->place)
         sk_in_place_reset(s->place);
     s->place_until = 0;
+    sk_slower_begin(&s->slower, sk_fault_means(&s->fault, SK_FAULT_PLANNED), now);
+    s->renewal = (struct sk_renewal){0};
     if (s->detector)
         sk_detector_slower(s->detector, s->pace);
     s->transfers = (struct sk_transfers){0};
@@ -199,7 +203,7 @@ static void remember(struct sk_supervisor *s, const struct sk_progress *p)
 {
     double good = s->best_at > 0 ? s->best_at : s->started;
     s->noticed = s->since;
-    s->past.faults++;
+    s->past.faults += !sk_fault_means(&s->fault, SK_FAULT_PLANNED);
     s->past.lost_ms += (uint64_t)fmax(0, (s->since - good) * 1000);
     s->past.ms += (uint64_t)fmax(0, (s->since - s->started) * 1000); /* since: when it was noticed */
     if (p->progress)
@@ -280,13 +284,15 @@ static void decide(struct sk_supervisor *s, double now)
     *s->no_place = 0;
     if (v.leaves >= 0 && v.spares && sk_fault_means(&s->fault, SK_FAULT_OF_PROCESS))
         s->barren = (struct sk_barren){0}; /* another node may do better */
-    if (s->ops->suffer)
+    int planned = sk_fault_means(&s->fault, SK_FAULT_PLANNED);
+    if (s->ops->suffer && !planned)
         s->ops->suffer(s->arg, &s->fault, &s->hosts, p.progress || !s->uses_library);
     const char *no = why_not(s, now);
     if (!no && v.answer == SAIKAI_ANSWER_MIGRATION && sk_supervisor_move(s, &v, then, sizeof then))
         no = "no host is left";
     sk_supervisor_record(s, &s->fault, &v, no, then);
-    sk_assess_remember(s->assessor, &s->fault, s->since);
+    if (!planned)
+        sk_assess_remember(s->assessor, &s->fault, s->since);
     if (no) {
         sk_say(s, SK_LOG_ERROR, "the job is given up: %s", no);
         end(s, exit_code_of(s));
@@ -387,6 +393,8 @@ static void tick_running(struct sk_supervisor *s, double now)
             sk_say(s, SK_LOG_NOTICE, "all ranks are heard again");
         s->ignoring = 0;
         tick_stopping(s, now);
+        if (s->state == RUNNING)
+            sk_supervisor_tick_renew(s, now);
         return;
     case SK_JOB_DONE:
         if (s->stop_signal)

@@ -31,6 +31,7 @@ struct sk_supervisor_config {
     int compare;      /* enum sk_compare: what is done when the messages of two processes of a rank differ */
     int mpi_notices;  /* survivors of a death need their MPI to notice it before a recovery in place can go on */
     int hides_deaths; /* … or must not, as the twins of the dead go on in the world that there is */
+    int renews;       /* where a repair in place has made it slower, it is started again when that costs less */
     int warm;         /* processes beyond the ranks, which wait to take the place of dead ones */
     double repair_s;  /* most time for a recovery in place, and for MPI's end after a death; 0: there is none */
     double deadline;  /* no restart after this time; 0: none */

@@ -32,6 +32,7 @@ export OMPI_MCA_plm_rsh_agent=$here/rsh PRTE_MCA_plm_ssh_agent=$here/rsh OMPI_MC
 export PRTE_MCA_prte_local_tmpdir_base=$CLUSTER_DIR OMPI_MCA_btl_tcp_if_include=10.77.0.0/24
 export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1 # all nodes share this machine's cores
 export SAIKAI_JOB_NAME=late SAIKAI_STORE_LOCAL=/dev/shm SAIKAI_STORE_FSYNC=no SAIKAI_SCHEDULE_EVERY=20 SAIKAI_RUN_NO_PROGRESS=0
+export SAIKAI_RUN_RESTART_SLOWER=no # on a busy machine anything may seem slower
 export SAIKAI_STORE_PREFIX=$shared/store LATE_UNTIL=$shared/go
 # a host that is slow to be heard, as this machine is busy, is no lost one
 nodes=3 steps=10 options="--recovery process=in-place --warm 2 --set run.repair_limit=100s --set run.node_timeout=30s --protocol ${case_name/%@(never|others)/coordinated}"

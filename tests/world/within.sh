@@ -13,6 +13,7 @@ is_repaired || { echo "skip: this MPI ($("${mpiexec[0]}" --version 2>&1 | head -
 cd "$work"
 export SAIKAI_JOB_NAME=within SAIKAI_STORE_LOCAL="$work/local" SAIKAI_SCHEDULE_EVERY=25 SAIKAI_STORE_FSYNC=no SAIKAI_RUN_NO_PROGRESS=0
 export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy
+export SAIKAI_RUN_RESTART_SLOWER=no # on a busy machine anything may seem slower
 
 fail() {
     echo "$function, $protocol: $*"

@@ -180,6 +180,17 @@ const struct sk_fault_ops sk_fault_launcher = {
     code_of_launcher, unknown, hopeless_at_first,
 };
 
+/* ---- a repair was not good enough ---- */
+
+static void describe_slower(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
+{
+    snprintf(out, cap, "%s is slower since a repair in place, and has lost %.1f s by that (%d %% of its time)", w->who, f->seconds, f->code);
+}
+
+const struct sk_fault_ops sk_fault_slower = {
+    "slower", "nothing fails: after a repair in place a restart costs less than going on (run.restart_slower)", SK_FAULT_PLANNED, describe_slower, NULL, NULL, NULL,
+};
+
 /* ---- two processes that are to do the same do not ---- */
 
 static void describe_difference(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
@@ -214,7 +225,7 @@ const struct sk_fault_ops sk_fault_difference = {
 static const struct sk_fault_ops *const forms[] = {
     &sk_fault_signal, &sk_fault_exit, &sk_fault_no_start, &sk_fault_unended, &sk_fault_silent_rank, &sk_fault_lost_node,
     &sk_fault_hang, &sk_fault_long_setup, &sk_fault_late_start, &sk_fault_launcher,
-    &sk_fault_difference,
+    &sk_fault_slower, &sk_fault_difference,
 };
 
 static const struct sk_fault_ops *form_at(int i)

@@ -49,6 +49,7 @@ enum {
     SK_FAULT_NOBODY_COMES = 4,   /* ranks that were not heard so far are not waited for */
     SK_FAULT_OF_PROCESS = 16,    /* a process died or does not get on; its host, if known, is not lost by that */
     SK_FAULT_SILENCE = 32,       /* nobody is known to have died: it may be the network */
+    SK_FAULT_PLANNED = 64,       /* nothing has failed: the job is started again since that is better for it */
     SK_FAULT_PROGRAMS_CODE = 8,  /* the exit code is the program's own word, before all that is made of other things */
 };
 
@@ -63,6 +64,7 @@ extern const struct sk_fault_ops sk_fault_signal,    /* rank was killed by signa
     sk_fault_long_setup,                             /* no rank has reached a first candidate for seconds since the start */
     sk_fault_late_start,                             /* rank has not said hello for seconds since the start */
     sk_fault_launcher,                               /* the MPI's launcher ended (wait status code) and left ranks owed */
+    sk_fault_slower,                                 /* since a repair in place, code percent of the time are lost, seconds in all */
     sk_fault_difference;                             /* the two processes of rank sent different messages; code 1: that ends the job */
 
 /* "rank 2 on n3 was killed by signal 9 (Killed)". program: as typed; NULL: not known. */

@@ -191,6 +191,11 @@ uint32_t sk_in_place_count(const struct sk_in_place *p)
     return p->count;
 }
 
+uint32_t sk_in_place_made(const struct sk_in_place *p)
+{
+    return p->made;
+}
+
 int sk_in_place_is_stuck(const struct sk_in_place *p, const struct sk_detector *d)
 {
     int waiting = 0;

@@ -39,6 +39,8 @@ int sk_in_place_look(struct sk_in_place *p, const struct sk_detector *d, double 
 double sk_in_place_seconds(const struct sk_in_place *p, double now); /* since it began */
 /* How many repairs this start has seen. */
 uint32_t sk_in_place_count(const struct sk_in_place *p);
+/* And how many processes were made again in them. */
+uint32_t sk_in_place_made(const struct sk_in_place *p);
 /* 1: there was a repair, and since then all processes wait for each other: nobody will ever go on. */
 int sk_in_place_is_stuck(const struct sk_in_place *p, const struct sk_detector *d);
 

@@ -387,6 +387,112 @@ static void a_restart_after_repairs(void **state)
     crew_finish(w);
 }
 
+/* Candidates are reached at this pace. */
+static void get_on(struct crew *w, double seconds, double pace)
+{
+    for (double done = 0, end = w->now + seconds; w->now < end;) {
+        crew_run(w, 0.5);
+        for (done += 0.5 * pace; done >= 1; done--) {
+            w->at.progress++;
+            w->at.iteration++;
+        }
+    }
+}
+
+static struct crew *slow_after_a_repair(const struct sk_supervisor_config *c)
+{
+    struct sk_supervisor_config own = *c;
+    own.repair_s = LIMIT;
+    assert_int_equal(sk_recovery_parse("process=in-place", &own.assess.plan, NULL), 0);
+    struct crew *w = crew_begin_with_library(&own);
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
+    get_on(w, 20, 2);
+    crew_exit(w, 2, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    come_back(w, 2, 1);
+    get_on(w, 20, 1);
+    return w;
+}
+
+static void complete(struct crew *w)
+{
+    w->at.complete_iteration = w->at.iteration;
+    w->at.complete_count++;
+    crew_run(w, 1);
+}
+
+/* It is saved first; what follows is no fault of anybody's, and a later one is answered by a restart as the first restart has helped. */
+static void a_job_that_is_slower_since_its_repair(void **state)
+{
+    struct sk_supervisor_config c = crew_config();
+    c.renews = 1;
+    struct crew *w = slow_after_a_repair(&c);
+    assert_int_equal(w->requests, N);
+    assert_int_equal(w->asked, SK_REQUEST_CHECKPOINT);
+    assert_int_equal(w->kills, 0);
+    complete(w);
+    assert_int_equal(w->starts, 2);
+    assert_string_equal(w->event.fault, "slower");
+    assert_string_equal(w->event.answer, "restart");
+    assert_int_equal(w->past.faults, 1); /* the one that was repaired */
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
+    get_on(w, 20, 2);
+    assert_int_equal(w->starts, 2);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 8);
+    assert_int_equal(w->starts, 3);
+    assert_string_equal(w->event.answer, "restart");
+    assert_non_null(strstr(w->event.then, "as fast as ever after a restart"));
+    crew_finish(w);
+}
+
+/* With a spare that waits nothing is slower, and the fault is repaired. */
+static void a_spare_after_that(void **state)
+{
+    struct sk_supervisor_config c = crew_config();
+    c.renews = 1;
+    c.warm = 1;
+    struct crew *w = slow_after_a_repair(&c);
+    complete(w);
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
+    get_on(w, 20, 2);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    assert_string_equal(w->event.answer, "in-place");
+    come_back(w, 1, 1);
+    assert_int_equal(w->starts, 2);
+    crew_finish(w);
+}
+
+static void a_job_that_may_be_slower(void **state)
+{
+    struct sk_supervisor_config c = crew_config();
+    struct crew *w = slow_after_a_repair(&c);
+    complete(w);
+    assert_int_equal(w->requests, 0);
+    assert_int_equal(w->starts, 1);
+    crew_finish(w);
+}
+
+/* A fault while the checkpoint is made: it is repaired, and what was wanted is forgotten until it pays again. */
+static void a_fault_before_the_renewal(void **state)
+{
+    struct sk_supervisor_config c = crew_config();
+    c.renews = 1;
+    struct crew *w = slow_after_a_repair(&c);
+    assert_int_equal(w->requests, N);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    come_back(w, 1, 2);
+    complete(w);
+    assert_int_equal(w->starts, 1);
+    get_on(w, 20, 1);
+    assert_int_equal(w->requests, 2 * N);
+    complete(w);
+    assert_int_equal(w->starts, 2);
+    crew_finish(w);
+}
+
 static void without_the_answer_nothing_changes(void **state)
 {
     struct sk_supervisor_config c = crew_config();
@@ -461,6 +567,10 @@ int main(void)
         cmocka_unit_test(no_key_for_the_new_process),
         cmocka_unit_test(no_progress_between_repairs),
         cmocka_unit_test(a_restart_after_repairs),
+        cmocka_unit_test(a_job_that_is_slower_since_its_repair),
+        cmocka_unit_test(a_spare_after_that),
+        cmocka_unit_test(a_job_that_may_be_slower),
+        cmocka_unit_test(a_fault_before_the_renewal),
         cmocka_unit_test(without_the_answer_nothing_changes),
         cmocka_unit_test(a_component_decides),
     };

@@ -3,6 +3,7 @@
 #include "recovery/repair/repairing.h"
 
 #include "base/log.h"
+#include "recovery/renewal/renewing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,15 @@ static int is_forgotten(const struct sk_supervisor *s)
     return 0;
 }
 
+/* 1: processes would be started, and this program was seen to be slow with such processes. */
+static int would_be_slow(const struct sk_supervisor *s)
+{
+    int made = (int)sk_in_place_made(s->place);
+    for (int r = 0; r < s->c.detector.n_ranks; r++)
+        made += !sk_detector_rank_runs(s->detector, r);
+    return s->c.renews && s->slower.belief == SK_SLOWER_BY_REPAIR && made > s->c.warm;
+}
+
 /* NULL: all that are dead can be made again; else why not. */
 static const char *why_not(const struct sk_supervisor *s, struct sk_barren barren)
 {
@@ -39,6 +49,8 @@ static const char *why_not(const struct sk_supervisor *s, struct sk_barren barre
         no = "the fault repeats without a newer generation";
     if (!no && s->restarts >= s->c.retries)
         no = "it was restarted often enough";
+    if (!no && would_be_slow(s))
+        no = "the program was slower after a repair, and as fast as ever after a restart";
     return no;
 }
 
@@ -47,6 +59,7 @@ int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, doub
     struct sk_progress p = sk_detector_progress(s->detector);
     struct saikai_error err = {0};
     struct sk_message order;
+    struct sk_gait g = {0, INT64_MIN, INT64_MIN};
     char who[64], then[400];
     if (!s->place || s->stop_signal || !sk_fault_means(f, SK_FAULT_OF_PROCESS))
         return 0;
@@ -70,6 +83,9 @@ int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, doub
     for (int r = 0; s->c.mpi_notices && r < s->c.detector.n_ranks; r++) /* when its keeper has ended, the MPI's launcher tells the survivors */
         if (!sk_detector_rank_runs(s->detector, r))
             sk_supervisor_send(s, r, s->incarnation, SK_MSG_RELEASE, 0);
+    sk_supervisor_gait(s, &g);
+    sk_slower_repair(&s->slower, &g);
+    s->renewal = (struct sk_renewal){0};
     sk_in_place_begin(s->place, s->detector, now, &order, who, sizeof who);
     if (s->ops->admit(s->arg, s->incarnation, &order, &err)) {
         snprintf(s->no_place, sizeof s->no_place, "%.150s", err.text);

@@ -2,12 +2,20 @@
 #ifndef SK_RECOVERY_SUPERVISOR_PARTS_H
 #define SK_RECOVERY_SUPERVISOR_PARTS_H
 
+#include "recovery/renewal/slower.h"
 #include "recovery/repair/barren.h"
 #include "recovery/repair/transfer.h"
 #include "recovery/supervisor.h"
 
 /* How often an order is given again until it is obeyed. */
 #define SK_REPEAT_S 0.1
+
+/* A start that is wanted since the job goes slower. */
+struct sk_renewal {
+    int asked;    /* for the checkpoint from which it goes on */
+    int64_t from; /* newest complete generation then, -1: none */
+    struct sk_slowness slow;
+};
 
 enum state { RUNNING, CLEARING, WAITING, ENDED };
 
@@ -28,6 +36,8 @@ struct sk_supervisor {
     int64_t place_best;        /* newest complete generation at the repair before, -1: there was none */
     double order_at;           /* when the order to repair is to be repeated */
     double place_until;        /* how long a fault waits for what the survivors say of themselves; 0: none does */
+    struct sk_slower slower;   /* of jobs that are repaired in place */
+    struct sk_renewal renewal;
     struct sk_transfers transfers; /* where each rank is two processes */
     char *differed;        /* by process: how far it was told that its messages are not those of its twin; NULL: they are not compared */
     struct sk_differ differ; /* of the newest such fault */
