@@ -25,12 +25,13 @@ ranks, turns, size, seconds, every = int(told.get("ranks", 4)), int(told.get("tu
 part = float(told.get("part", 0))
 program, work = build + "/examples/cg_openmpi", tempfile.mkdtemp()
 in_place = ["--recovery", "process=in-place", "--protocol"]
+spawn = ["--warm", "0", "--set", "run.restart_slower=no"]
 MODELS = {
     "restart": [],
-    "coordinated": in_place + ["coordinated"],
-    "coordinated, warm spare": in_place + ["coordinated", "--warm", "1"],
+    "coordinated": in_place + ["coordinated"],  # a spare waits, where the MPI is Open MPI 4
+    "coordinated, spawn": in_place + ["coordinated"] + spawn,
     "logging": in_place + ["logging"],
-    "logging, warm spare": in_place + ["logging", "--warm", "1"],
+    "logging, spawn": in_place + ["logging"] + spawn,
     "replication": ["--protocol", "replication"],
 }
 

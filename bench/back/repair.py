@@ -21,11 +21,11 @@ build = os.path.abspath(sys.argv[1])
 told = dict(a.split("=", 1) for a in sys.argv[2:])
 ranks, turns = int(told.get("ranks", 4)), int(told.get("turns", 15))
 work = tempfile.mkdtemp()
-ours = [build + "/src/cli/saikai", "run", "--recovery", "process=in-place"]
+ours = [build + "/src/cli/saikai", "run", "--recovery", "process=in-place", "--set", "run.restart_slower=no"]
 repaired = ["-n", str(ranks), "--", build + "/bench/bench_repaired_openmpi", work]
 FORMS = {
     "raw": ["mpirun.openmpi", "--enable-recovery", "--oversubscribe", "-n", str(ranks), build + "/bench/bench_raw_repair_openmpi", work],
-    "spawn": ours + repaired,
+    "spawn": ours + ["--warm", "0"] + repaired,
     "warm": ours + ["--warm", "1"] + repaired,
 }
 if os.geteuid() == 0:

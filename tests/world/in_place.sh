@@ -25,7 +25,7 @@ form=$mpi
 is_repaired || { form=other kills=; case "$case" in one | often | init) ;; *) echo "skip: this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) is repaired in no way"; exit 77 ;; esac; }
 case $case in
 checkpoint) every=1 ;; # there is always one under way
-often | warm) # a survivor may be killed as soon as it is back
+often | warm | usual) # a survivor may be killed as soon as it is back
     steps=$((kills ? 1000 * kills : 3500))
     export SAIKAI_RUN_NO_PROGRESS=0
     case ${SAIKAI_TEST_PROGRAM:-heat} in
@@ -44,8 +44,8 @@ hidden) # a script that ends well whatever becomes of its program: the others wo
     program=$work/program
     ;;
 esac
-warm=0
-case $case in warm | tasks) warm=2 ;; spent) warm=1 ;; esac
+spares=(--warm 0)
+case $case in warm | tasks) spares=(--warm 2) ;; spent) spares=(--warm 1) ;; usual) spares=() ;; esac # usual: as the user gets it who sets nothing
 # With Open MPI 4 there is no way out for who is in a call that makes communicators.
 [ "$case" != makes ] || ! takes_no_notice || export SAIKAI_RUN_REPAIR_LIMIT=10s
 [ "$case" = hangs ] || [ -n "${SAIKAI_RUN_REPAIR_LIMIT:-}" ] || [ "$case" = often ] || export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy
@@ -70,7 +70,7 @@ victims="2 1 0" # of `often`: the second repair may hang inside MPI, and is a re
 [ -z "$kills" ] || victims=$(shuf -r -i 0-3 -n "$kills" | tr '\n' ' ')
 case $case-$form in *-other | init-*) first=2 ;; two-*) first=3 ;; rank0-*) first=0 ;; often-*) first=${victims%% *} ;; one-* | hidden-* | kept-* | checkpoint-* | cg-* | fortran-*) first=$victim ;; *) first=2 ;; esac
 [ "$case" = init ] || hold "$work/pid.$first"
-timeout 500 "$build/src/cli/saikai" run --recovery process=in-place --warm $warm -n "$ranks" --launcher "$mpi" -- "${program:-$exe}" -p "$work/pid" "$@" >out 2>err &
+timeout 500 "$build/src/cli/saikai" run --recovery process=in-place "${spares[@]}" -n "$ranks" --launcher "$mpi" -- "${program:-$exe}" -p "$work/pid" "$@" >out 2>err &
 run=$!
 
 # The processes of this job that run the program, spares and all.
@@ -201,6 +201,21 @@ warm-* | tasks-*) # who takes the place of the dead was there before
             sleep 0.1
         done
         [ "$n" = 2 ] || kill -STOP "$(cat pid.0)" # as `hold` does: to look at all processes takes long on a busy machine
+    done
+    ends_well
+    repaired 2
+    [ -z "$(processes)" ] || fail "left after the end: $(processes)"
+    ;;
+usual-*) # one was there before, where no function of MPI can be one that the layer does not know; then there is none
+    for rank in 2 0; do
+        there=" $(processes | tr '\n' ' ')" before=$(pids)
+        kill_rank "$rank" +30
+        only_changed "$rank" "$before"
+        was=no
+        [[ "$there" != *" $(cat "pid.$rank") "* ]] || was=yes
+        if [ "$rank" = 2 ] && takes_no_notice; then expected=yes; else expected=no; fi
+        [ $was = $expected ] || fail "rank $rank is process $(cat "pid.$rank"); was it there before? $was: $there"
+        [ "$rank" = 0 ] || kill -STOP "$(cat pid.0)"
     done
     ends_well
     repaired 2

@@ -7,7 +7,7 @@ way=$1 build=$2 mpi=$3
 exe="$build/tests/world/odd_$mpi" ranks=3
 parts=${SAIKAI_TEST_PARTS:-errors handlers attributes trees requests chance cancelled}
 case $way in
-body) options= ;;
+body) options="--warm 0" ;;
 warm) options="--warm 1" ;;
 *) options="--protocol $way"; parts=${SAIKAI_TEST_PARTS:-errors attributes trees requests chance cancelled} ;;
 esac

@@ -30,7 +30,7 @@ touch calm.stopped
 SAIKAI_STORE_PREFIX="$work/calm-store" timeout 120 "${mpiexec[@]}" -n 4 "$exe" calm "$function" $steps >calm.out
 grep -q verified calm.out || { cat calm.out; exit 1; }
 export SAIKAI_STORE_PREFIX="$work/store"
-timeout 300 "$build/src/cli/saikai" run --recovery process=in-place --protocol "$protocol" -n 4 -- "$exe" -p "$work/pid" "$work/n" "$function" $steps >out 2>err &
+timeout 300 "$build/src/cli/saikai" run --recovery process=in-place --warm 0 --protocol "$protocol" -n 4 -- "$exe" -p "$work/pid" "$work/n" "$function" $steps >out 2>err &
 run=$!
 for _ in $(seq 1200); do
     [ -e n.stopped ] && [ -e n.within.0 ] && [ -e n.within.1 ] && [ -e n.within.3 ] && [ "$(pids | wc -w)" = 4 ] && break

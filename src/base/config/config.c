@@ -23,6 +23,7 @@
 #define KIND_OF_TIME                SK_TIME, NULL, NULL, 0, 0
 #define KIND_OF_TIME_OR_AUTO        SK_TIME_OR_AUTO, NULL, NULL, 0, 0
 #define KIND_OF_INT                 SK_INT, NULL, NULL, 0, INT_MAX
+#define KIND_OF_INT_OR_AUTO         SK_INT_OR_AUTO, NULL, NULL, 0, INT_MAX
 #define KIND_OF_INT_IN(low, high)   SK_INT, NULL, NULL, low, high
 #define KIND_OF_REAL                SK_REAL, NULL, NULL, 0, 0
 #define KIND_OF_BOOL                SK_BOOL, NULL, NULL, 0, 0
@@ -148,6 +149,8 @@ static const char *complaint(const struct sk_key *k, const char *s)
             return NULL;
         snprintf(range, sizeof range, "is no whole number of %lld to %lld", (long long)k->low, (long long)k->high);
         return range;
+    case SK_INT_OR_AUTO:
+        return strcmp(s, SK_AUTO) && (parse_int(s, &i) || i < k->low || i > k->high) ? "is no whole number of 0 or more, nor auto" : NULL;
     case SK_REAL:
         d = strtod(s, &end);
         return end == s || *end || !isfinite(d) || d < 0 ? "is no number of 0 or more" : NULL;
@@ -404,6 +407,16 @@ int64_t sk_config_int(const struct sk_config *c, const char *name)
     return v;
 }
 
+int64_t sk_config_int_or_auto(const struct sk_config *c, const char *name)
+{
+    const char *text = sk_config_value_at(c, index_of(name, SK_INT_OR_AUTO));
+    int64_t v = 0;
+    if (!strcmp(text, SK_AUTO))
+        return (int64_t)SK_CONFIG_AUTO;
+    parse_int(text, &v);
+    return v;
+}
+
 double sk_config_real(const struct sk_config *c, const char *name)
 {
     return strtod(sk_config_value_at(c, index_of(name, SK_REAL)), NULL);
@@ -469,6 +482,7 @@ static const struct {
     [SK_TIME] = {"time", "time"},
     [SK_TIME_OR_AUTO] = {"time|auto", "time, or auto"},
     [SK_INT] = {"integer", "whole number"},
+    [SK_INT_OR_AUTO] = {"integer|auto", "whole number, or auto"},
     [SK_REAL] = {"real", "number"},
     [SK_BOOL] = {"yes|no", "yes or no"},
     [SK_CHOICE] = {NULL, "one of"},

@@ -20,7 +20,7 @@ enum sk_origin {
     SK_FROM_COMMAND_LINE,
 };
 
-enum sk_key_kind { SK_TEXT, SK_PATH, SK_SIZE, SK_TIME, SK_TIME_OR_AUTO, SK_INT, SK_REAL, SK_BOOL, SK_CHOICE, SK_FORM };
+enum sk_key_kind { SK_TEXT, SK_PATH, SK_SIZE, SK_TIME, SK_TIME_OR_AUTO, SK_INT, SK_INT_OR_AUTO, SK_REAL, SK_BOOL, SK_CHOICE, SK_FORM };
 
 struct sk_key {
     const char *section, *key;
@@ -75,6 +75,7 @@ double sk_config_time(const struct sk_config *c, const char *name); /* seconds *
 /* The same for keys that may also be "auto": SK_CONFIG_AUTO then. */
 #define SK_CONFIG_AUTO (-1.0)
 double sk_config_time_or_auto(const struct sk_config *c, const char *name);
+int64_t sk_config_int_or_auto(const struct sk_config *c, const char *name);
 uint64_t sk_config_size(const struct sk_config *c, const char *name);
 int sk_config_bool(const struct sk_config *c, const char *name);
 

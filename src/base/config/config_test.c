@@ -42,6 +42,9 @@ static void test_precedence(void **state)
     assert_int_equal(sk_config_set_all(c, "schedule.every=9; schedule.interval = 10 min", SK_FROM_API, NULL), 0);
     assert_int_equal(sk_config_int(c, "schedule.every"), 5);
     assert_float_equal(sk_config_time(c, "schedule.interval"), 600, 1e-9);
+    assert_true(sk_config_int_or_auto(c, "run.warm") == (int64_t)SK_CONFIG_AUTO);
+    assert_int_equal(sk_config_set(c, "run.warm", "3", SK_FROM_API, "here", NULL), 0);
+    assert_int_equal(sk_config_int_or_auto(c, "run.warm"), 3);
     sk_config_free(c);
 }
 
@@ -59,6 +62,8 @@ static void test_file_errors_name_the_line(void **state)
         {"[store\n", ":1: '[store' is no heading"},
         {"[restart]\nmode = fast\n", "auto|never|always"},
         {"just words\n", "write key = value"},
+        {"[run]\nwarm = -1\n", "is no whole number of 0 or more, nor auto"},
+        {"[run]\nwarm = some\n", "is no whole number of 0 or more, nor auto"},
         {"[run]\nhang_timeout = 3 parsecs\n", "is no time"},
     };
     char path[] = "/tmp/saikai-config-XXXXXX";
@@ -112,6 +117,8 @@ static void test_kinds_have_names(void **state)
             autos += !strcmp(sk_key_kind_word(k, words, sizeof words), "time|auto");
         if (k->kind == SK_CHOICE)
             assert_string_equal(sk_key_kind_word(k, words, sizeof words), k->words);
+        if (k->kind == SK_INT_OR_AUTO)
+            assert_string_equal(sk_key_kind_word(k, words, sizeof words), "integer|auto");
         if (!strcmp(k->key, "keep_local"))
             assert_string_equal(sk_key_kind_phrase(k), "whole number");
     }

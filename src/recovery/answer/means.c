@@ -34,7 +34,7 @@ int sk_means_find(struct sk_recovery_means *m, const struct sk_config *config, c
     if ((m->compare = sk_compare_parse(sk_config_text(config, "run.compare"), err)) < 0)
         return m->compare;
     const char *name = m->protocol->name;
-    int in_place = sk_recovery_has(&plan, SAIKAI_ANSWER_IN_PLACE), copies = sk_protocol_needs(m->protocol, SAIKAI_NEEDS_TWINS),
+    int in_place = m->in_place = sk_recovery_has(&plan, SAIKAI_ANSWER_IN_PLACE), copies = sk_protocol_needs(m->protocol, SAIKAI_NEEDS_TWINS),
         hooks = sk_protocol_has_hooks(m->protocol);
     if (m->compare && !copies)
         sk_log(SK_LOG_NOTICE, "run.compare has no effect: each rank is one process (--protocol replication makes it two)");
@@ -75,10 +75,19 @@ static int find_copies(struct sk_recovery_means *m, const struct sk_config *conf
     return 0;
 }
 
+/* Where nobody says how many: one, as it sleeps, has a few MiB of its own, and those who take its place are reached by shared memory. On several hosts it would rarely wait on the
+ * right one. Open MPI 5 has functions newer than MPI 3.1, which the layer does not know: who gives them MPI_COMM_WORLD would wait for the spare. */
+static int usual_warm(const struct sk_recovery_means *m, const struct sk_recovery_for *f)
+{
+    return m->in_place && *m->world && !m->copies.ranks && !m->notices && !f->has_hosts && f->ranks > 1;
+}
+
 /* Warm spares are of use where a repair in place is. */
 static int find_warm(struct sk_recovery_means *m, const struct sk_config *config, const struct sk_recovery_for *f, struct saikai_error *err)
 {
-    int64_t n = sk_config_int(config, "run.warm");
+    int64_t n = sk_config_int_or_auto(config, "run.warm");
+    if (n == (int64_t)SK_CONFIG_AUTO)
+        n = usual_warm(m, f);
     if (n < 0 || n > SK_IN_PLACE_MOST)
         return sk_fail(err, SAIKAI_ECONFIG, "run.warm: %lld is no number of processes from 0 to %d", (long long)n, SK_IN_PLACE_MOST);
     if (n && (!*m->world || m->copies.ranks))

@@ -18,6 +18,7 @@ struct sk_recovery_means {
     struct sk_copies copies; /* which ranks are two processes; 0 ranks: none are */
     char world[PATH_MAX];    /* the layer; "": every fault is a restart */
     char hooks[PATH_MAX];    /* the library that calls the hooks of the protocol, "": it has none */
+    int in_place;            /* the answer in-place is asked for */
     int warm;                /* processes beyond the ranks */
     int notices;             /* the MPI hears of deaths, and ends what waits for the dead */
 };

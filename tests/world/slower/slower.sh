@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A program that is slower since a repair in place is saved and started again, nothing of it is computed twice, and the next fault is a restart at once; with
-# run.restart_slower=no it goes on as it is. Nothing else is set: when it saves itself is Saikai's affair.
+# run.restart_slower=no it goes on as it is. No spare waits; nothing else is set: when it saves itself is Saikai's affair.
 # usage: slower.sh PROTOCOL|off BUILD_DIR MPI
 set -euo pipefail
 protocol=$1 build=$2 mpi=$3
@@ -10,7 +10,7 @@ need "$build/src/cli/saikaid"
 need "$exe"
 is_repaired || { echo "skip: this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) is repaired in no way"; exit 77; }
 cd "$work"
-options=(--recovery process=in-place)
+options=(--recovery process=in-place --warm 0)
 case $protocol in
 off) options+=(--set run.restart_slower=no) steps=1600 ;;
 *) options+=(--protocol "$protocol") ;;
