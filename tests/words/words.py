@@ -226,7 +226,7 @@ if conf in rendered:
         kind, default = shown_keys[name]
         if default != keys[name]["default"]:
             problem("saikai.conf(5)", f"{name}: default {default}, and {keys[name]['default']} in the program")
-        kind = {"whole number": "integer", "number": "real", "yes or no": "yes|no", "time, or auto": "time|auto"}.get(kind, kind)
+        kind = {"whole number": "integer", "number": "real", "yes or no": "yes|no", "time, or auto": "time|auto", "whole number, or auto": "integer|auto"}.get(kind, kind)
         if kind.removeprefix("one of: ").replace(", ", "|") != keys[name]["type"]:
             problem("saikai.conf(5)", f"{name}: {kind}, and {keys[name]['type']} in the program")
 for path in markdown:  # tables of keys with their defaults, and "(`key`, 30 s)"
