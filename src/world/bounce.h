@@ -1,5 +1,6 @@
 /* Copies of a collective's buffers. A collective that waits for a dead process cannot be taken back; so MPI works on copies, which stay
- * when the program has left, and what the program gave is written by us alone, when all has arrived. */
+ * when the program has left, and what the program gave is written by us alone, when all has arrived: that which belongs to the data, as
+ * what lies between is the program's, or another operation's, all the while. */
 #ifndef SK_WORLD_BOUNCE_H
 #define SK_WORLD_BOUNCE_H
 
@@ -9,7 +10,7 @@
 
 struct sk_bounce;
 
-/* A part of memory: where n_parts blocks of an MPI call lie. counts NULL: one of count elements. displs NULL: one after the other;
+/* A part of memory: where n_parts blocks of an MPI call lie. counts NULL: count elements each. displs NULL: one after the other;
  * types: a type for each block, displs in bytes. */
 struct sk_spread {
     const void *buf;

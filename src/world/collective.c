@@ -188,8 +188,8 @@ static inline int is_stand_in(const struct sk_members *g)
  * copies, `n` the number of ranks, `root` whether this one is it. */
 #define UNPACK(...) __VA_ARGS__
 #define NOTHING     ((struct sk_spread *)NULL)
-#define ALL(b, c, t)            (&(struct sk_spread){.buf = (b), .count = (c), .type = (t)})
-#define EACH(b, c, t)           (&(struct sk_spread){.buf = (b), .count = (c) * n, .type = (t)})
+#define ALL(b, c, t)            (&(struct sk_spread){.buf = (b), .n_parts = 1, .count = (c), .type = (t)})
+#define EACH(b, c, t)           (&(struct sk_spread){.buf = (b), .n_parts = n, .count = (c), .type = (t)})
 #define PARTS(b, cs, ds, t)     (&(struct sk_spread){.buf = (b), .n_parts = n, .counts = (cs), .displs = (ds), .type = (t)})
 #define TYPED(b, cs, ds, ts)    (&(struct sk_spread){.buf = (b), .n_parts = n, .counts = (cs), .displs = (ds), .types = (ts)})
 /* Wrong arguments are MPI's affair, where the layer would do something else with them. */

@@ -112,8 +112,8 @@ static MPI_Request *room(int n)
     return all;
 }
 
-/* Where rank i's block lies. NULL: nothing is sent, which both ends see. */
-static void *block(const struct sk_blocks *b, int i, int *count, MPI_Datatype *type)
+/* Where rank i's block lies, which is NULL for addresses from MPI_BOTTOM on. 0: nothing is sent, which both ends see. */
+static int block(const struct sk_blocks *b, int i, void **place, int *count, MPI_Datatype *type)
 {
     MPI_Aint lb = 0, extent = 1, at = 0;
     int size = 0;
@@ -122,21 +122,24 @@ static void *block(const struct sk_blocks *b, int i, int *count, MPI_Datatype *t
     if (*count > 0)
         SK_CALL(Type_size, (*type, &size));
     if (!size)
-        return NULL;
+        return 0;
     if (!b->types)
         SK_CALL(Type_get_extent, (*type, &lb, &extent));
     if (!b->is_one)
         at = b->displs ? b->displs[i] : (MPI_Aint)b->count * i;
-    return (void *)((uintptr_t)b->buf + (uintptr_t)(at * extent));
+    *place = (void *)((uintptr_t)b->buf + (uintptr_t)(at * extent));
+    return 1;
 }
 
 static int receive(struct exchange *x, const struct sk_blocks *b, int peer)
 {
     int count;
     MPI_Datatype type;
-    void *p = block(b, peer, &count, &type);
-    int rc = p ? SK_CALL(Irecv, (p, count, type, peer, TAG, x->c, &x->r[x->begun])) : 0;
-    if (p && !rc)
+    void *p;
+    if (!block(b, peer, &p, &count, &type))
+        return 0;
+    int rc = SK_CALL(Irecv, (p, count, type, peer, TAG, x->c, &x->r[x->begun]));
+    if (!rc)
         sk_made_receive(x->r[x->begun++], x->c, peer, 0);
     return rc;
 }
@@ -145,9 +148,11 @@ static int transmit(struct exchange *x, const struct sk_blocks *b, int peer)
 {
     int count;
     MPI_Datatype type;
-    const void *p = block(b, peer, &count, &type);
-    int rc = p ? SK_CALL(Isend, (p, count, type, peer, TAG, x->c, &x->r[x->begun])) : 0;
-    if (p && !rc)
+    void *p;
+    if (!block(b, peer, &p, &count, &type))
+        return 0;
+    int rc = SK_CALL(Isend, (p, count, type, peer, TAG, x->c, &x->r[x->begun]));
+    if (!rc)
         sk_made_request(x->r[x->begun++], x->c, 0);
     return rc;
 }

@@ -1,24 +1,13 @@
 /* Asks MPI itself, by calls that do nothing: it looks at their arguments all the same, and on a communicator of the layer's own nobody hears of it. */
 #include "world/view/wrong.h"
 
-/* Of this process alone, without attributes of the program's; errors are returned. */
-static MPI_Comm silent(void)
-{
-    static MPI_Comm c;
-    static int is_made;
-    if (is_made)
-        return c;
-    if (SK_CALL(Comm_split, (MPI_COMM_SELF, 0, 0, &c)) || SK_CALL(Comm_set_errhandler, (c, MPI_ERRORS_RETURN)))
-        sk_world_fail(SK_WORLD_FAILED, "MPI makes no communicator of one process");
-    is_made = 1;
-    return c;
-}
+#include "world/view/alone.h"
 
 static int refused(const void *buf, int count, MPI_Datatype type)
 {
     if (count >= 0 && (buf || !count) && type != MPI_DATATYPE_NULL && sk_plain_bytes(type) >= 0)
         return 0;
-    MPI_Comm c = silent(); /* before SK_CALL, in which MPI is at work */
+    MPI_Comm c = sk_alone(); /* before SK_CALL, in which MPI is at work */
     return SK_CALL(Send, (buf, count, type, MPI_PROC_NULL, 0, c));
 }
 
@@ -56,7 +45,7 @@ int sk_wrong_op(MPI_Op op, MPI_Datatype type)
         return MPI_ERR_OP;
     if (is_known && op == last && type == last_type)
         return 0;
-    MPI_Comm c = silent();
+    MPI_Comm c = sk_alone();
     int rc = SK_CALL(Allreduce, (in, out, 0, type, op, c));
     if (rc)
         return rc;
