@@ -6,6 +6,7 @@
 #include "world/log/collective.h"
 
 #include "world/log/log.h"
+#include "world/view/alone.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,10 @@ static int copy(const void *from, int nf, MPI_Datatype tf, void *to, int nt, MPI
             memmove(to, from, (size_t)each * (size_t)nf);
         return 0;
     }
-    return SK_CALL(Sendrecv, (from, nf, tf, 0, 0, to, nt, tt, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    int rc = sk_alone_copy(from, nf, tf, to, nt, tt);
+    if (rc)
+        SK_CALL(Comm_call_errhandler, (sk_world.comm, rc));
+    return rc;
 }
 
 /* into = from op into. */
@@ -283,7 +287,7 @@ static int all_to_all(struct sk_members *g, const struct blocks *from, int one, 
     int n = g->n, me = g->rank, rc = 0;
     for (int i = 0; i < n && !rc; i++) {
         int dest = (me + i) % n, source = (me - i + n) % n, b = one ? 0 : dest;
-        if (!i && from->buf != block(to, me))
+        if (!i && (from->buf != block(to, me) || from->buf == MPI_BOTTOM)) /* in place there is nothing to copy */
             rc = copy(block(from, b), count_of(from, b), type_of(from, b), block(to, me), count_of(to, me), type_of(to, me));
         else if (i)
             rc = exchange(g, dest, block(from, b), count_of(from, b), type_of(from, b), source, block(to, source), count_of(to, source), type_of(to, source));

@@ -4,6 +4,7 @@
 #include "world/log/held.h"
 #include "world/replica/message.h"
 #include "world/rest/core.h"
+#include "world/view/alone.h"
 #include "world/view/errors.h"
 
 #include <stdlib.h>
@@ -107,7 +108,7 @@ static int here(void *extra, const struct sk_step *s)
     (void)extra;
     if (s->what == SK_STEP_REDUCE)
         return SK_CALL(Reduce_local, (s->from, s->to, s->n_to, type_of(s->t_to), (MPI_Op)(uintptr_t)s->op));
-    return SK_CALL(Sendrecv, (s->from, s->n_from, type_of(s->t_from), 0, 0, s->to, s->n_to, type_of(s->t_to), 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    return sk_alone_copy(s->from, s->n_from, type_of(s->t_from), s->to, s->n_to, type_of(s->t_to));
 }
 
 /* ---- types and operations that the program frees meanwhile ---- */
