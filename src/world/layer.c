@@ -3,6 +3,7 @@
 
 #include "world/bounce.h"
 #include "world/comms/bound.h"
+#include "world/comms/made.h"
 #include "world/hooks/hooks.h"
 #include "world/log/go_on.h"
 #include "world/log/log.h"
@@ -118,7 +119,7 @@ static struct sk_object *remember(struct sk_objects *t, uint64_t key, uint32_t f
     o->epoch = sk_world.epoch;
     o->flags = flags;
     o->more = NULL;
-    o->errors = 0;
+    o->of = o->errors = 0;
     return o;
 }
 
@@ -183,6 +184,8 @@ void sk_request_ended(uint64_t key)
         sk_bounce_end(o->more);
     if (o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_HELD) && o->more)
         sk_logging_ended(o->more);
+    if (o->flags & SK_OBJECT_COPIED && o->of)
+        sk_made_end_receive((struct sk_members *)(uintptr_t)o->of);
     if (!(o->flags & SK_OBJECT_PERSISTENT))
         sk_objects_remove(&sk_world.requests, key);
 }

@@ -71,9 +71,23 @@ void sk_made_forget(uint64_t key)
         SK_CALL(Comm_free, (&c));
     }
     m->below = 0;
-    sk_contexts_release(&made.contexts, m->context);
+    m->is_gone = 1;
+    if (!m->open)
+        sk_contexts_release(&made.contexts, m->context);
     sk_members_let_go(m);
     o->more = NULL;
+}
+
+void sk_made_begin_receive(struct sk_members *m)
+{
+    sk_members_hold(m)->open++;
+}
+
+void sk_made_end_receive(struct sk_members *m)
+{
+    if (!--m->open && m->is_gone)
+        sk_contexts_release(&made.contexts, m->context);
+    sk_members_let_go(m);
 }
 
 /* ---- groups ---- */

@@ -33,6 +33,10 @@ int *sk_made_ranks(MPI_Group g, int *n);
  * the layer's own. */
 int sk_made_takes(const char *what, MPI_Comm comm, int tag);
 
+/* A receive of the program's begins, and the program has heard of its end, or never will: as long as one is open nobody else gets messages in its context, also when
+ * the communicator is freed. Where the program learns of it is the same in each process that is made again. */
+void sk_made_begin_receive(struct sk_members *m);
+void sk_made_end_receive(struct sk_members *m);
 /* Is freed: the handle is MPI's affair then. */
 void sk_made_forget(uint64_t key);
 

@@ -97,6 +97,7 @@ struct sk_members {
     struct sk_members *remote; /* of an inter-communicator: the other group, owned, whose ranks messages go to; both have `to` */
     struct sk_topology *topology; /* its topology (topology.h), owned; NULL: none */
     int uses;         /* of whoever holds on to it; the last one frees it */
+    int open, is_gone; /* receives of the program's that may still get a message; the program has freed its handle (made.h) */
     uint64_t below;       /* one of MPI's with the same members, 0: none was needed; */
     uint32_t below_epoch; /* it belongs to the world of this repair */
 };

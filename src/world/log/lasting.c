@@ -53,7 +53,10 @@ static void let_go(struct lasting *l)
 {
     if (l->own_type)
         SK_CALL(Type_free, (&l->type));
-    sk_members_let_go(l->members);
+    if (l->receives)
+        sk_made_end_receive(l->members);
+    else
+        sk_members_let_go(l->members);
     sk_logging.lasting--;
     free(l);
 }
@@ -100,7 +103,11 @@ static int make(struct sk_members *g, MPI_Comm comm, const struct lasting *how, 
         return rc;
     }
     l->comm = comm;
-    l->members = sk_members_hold(g);
+    l->members = g;
+    if (l->receives)
+        sk_made_begin_receive(g);
+    else
+        sk_members_hold(g);
     l->inner = MPI_REQUEST_NULL;
     l->own_type = sk_plain_bytes(l->type) < 0 && !SK_CALL(Type_dup, (how->type, &l->type));
     struct sk_object *o = sk_made_request(*out, MPI_COMM_SELF, SK_OBJECT_PERSISTENT | SK_OBJECT_LASTING);

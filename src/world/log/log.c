@@ -288,12 +288,18 @@ static struct sk_logging_open *open_receive(struct sk_members *g, void *buf, int
 void sk_logging_hold_members(struct sk_logging_open *o, struct sk_members *g)
 {
     o->members = g && g->context ? sk_members_hold(g) : NULL;
+    o->is_program = o->members && !sk_wire_is_own(o->tag);
+    if (o->is_program)
+        sk_made_begin_receive(g);
     sk_logging.translated += o->members != NULL;
 }
 
 void sk_logging_let_members_go(struct sk_logging_open *o)
 {
     sk_logging.translated -= o->members != NULL;
+    if (o->is_program)
+        sk_made_end_receive(o->members);
+    o->is_program = 0;
     sk_members_let_go(o->members);
     o->members = NULL;
 }

@@ -23,7 +23,8 @@ enum { SK_LOGGING_COLLECTIVE, SK_LOGGING_SOME, SK_LOGGING_LATER, SK_LOGGING_LEAD
 
 /* A receive of the program that has not ended. source, tag: rank in the world, and wire tag (comms/members.h). */
 struct sk_logging_open {
-    struct sk_members *members; /* held; NULL: source and tag are as the program knows them */
+    struct sk_members *members; /* held; NULL: source and tag are as the program knows them; */
+    int is_program;             /* and it is a receive of the program's in them */
     void *buf;
     MPI_Datatype type;
     int count, source, tag, own_type, counted;

@@ -480,8 +480,9 @@ int sk_replica_receives(MPI_Request handle)
 static int given(int rc, const struct sk_replica_open *o, MPI_Status *status)
 {
     if (status != MPI_STATUS_IGNORE) {
+        int error = status->MPI_ERROR; /* it is no concern of a call for one message */
         *status = o->status;
-        status->MPI_ERROR = rc;
+        status->MPI_ERROR = error;
     }
     if (rc)
         SK_CALL(Comm_call_errhandler, (o->members ? o->comm : sk_world.comm, rc));
@@ -541,6 +542,10 @@ int sk_replica_irecv(struct sk_members *g, MPI_Comm comm, void *buf, int count, 
     struct sk_object *made = sk_made_request(*out, MPI_COMM_WORLD, SK_OBJECT_COPIED);
     if (made)
         made->more = o;
+    if (made && g) { /* until the program hears of its end: the two processes of a rank come to that at the same place */
+        made->of = (uint64_t)(uintptr_t)g;
+        sk_made_begin_receive(g);
+    }
     open_receive(o);
     return 0;
 }
