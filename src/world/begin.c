@@ -174,24 +174,25 @@ SK_WRAP(Comm_free, (MPI_Comm *comm))
         return MPI_SUCCESS;
     }
     sk_direct_forget(*comm);
+    int rc = SK_CALL_ASIDE(Comm_free, (comm)); /* what deletes attributes asks for its place in it */
+    if (rc)
+        return rc;
     sk_made_forget(key);
-    int rc = SK_CALL_ASIDE(Comm_free, (comm));
-    if (!rc)
-        sk_objects_remove(&sk_world.comms, key);
-    return rc;
+    sk_objects_remove(&sk_world.comms, key);
+    return 0;
 }
 
 SK_WRAP(Comm_disconnect, (MPI_Comm *comm))
 {
     uint64_t key = SK_KEY(*comm);
-    if (!SK_PLAIN) {
+    if (!SK_PLAIN)
         sk_direct_forget(*comm);
-        sk_made_forget(key);
-    }
     int rc = SK_CALL_ASIDE(Comm_disconnect, (comm));
-    if (!rc && !SK_PLAIN)
-        sk_objects_remove(&sk_world.comms, key);
-    return rc;
+    if (rc || SK_PLAIN)
+        return rc;
+    sk_made_forget(key);
+    sk_objects_remove(&sk_world.comms, key);
+    return 0;
 }
 
 SK_WRAP(Group_free, (MPI_Group *group))

@@ -47,15 +47,23 @@ static void list(int *to, int most, const int *from, int n)
     if (!t)                                                                             \
         return MPI_ERR_TOPOLOGY;
 
-/* Functions of the program's that MPI calls, such as those that delete attributes, ask for their place in the world, too. */
+/* Functions of the program's that MPI calls, such as those that delete attributes or reduce, ask for their place, too: in the world, … */
 static int is_called_back(MPI_Comm comm)
 {
     return sk_world.armed && sk_world_depth && comm == MPI_COMM_WORLD && sk_world.comm != MPI_COMM_WORLD;
 }
+/* … and among others. */
+static const struct sk_members *members(MPI_Comm comm)
+{
+    if (!sk_world.armed || !sk_world.makes || !sk_world_depth || comm == MPI_COMM_WORLD || comm == MPI_COMM_NULL)
+        return asked(comm);
+    const struct sk_object *o = sk_objects_find(&sk_world.comms, SK_KEY(comm));
+    return o && o->flags & SK_OBJECT_MADE ? o->more : NULL;
+}
 #define PLACE(Name, result, here, member)                                        \
     SK_WRAP(Name, (MPI_Comm comm, int *result))                                  \
     {                                                                            \
-        const struct sk_members *g = asked(comm);                                \
+        const struct sk_members *g = members(comm);                              \
         if (!result || (!g && !is_called_back(comm)))                            \
             return SK_CALL(Name, (sk_comm(comm), result));                       \
         *result = g ? g->member : sk_world.here;                                 \
