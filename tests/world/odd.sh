@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What programs seldom do (odd.c) comes to the same with the layer between program and MPI as without it, line by line.
-# usage: odd.sh WAY BUILD_DIR MPI      SAIKAI_TEST_PARTS: some of its parts
+# What programs seldom do (odd.c; rare/rare.c) comes to the same with the layer between program and MPI as without it, line by line.
+# usage: odd.sh WAY BUILD_DIR MPI [rare]      SAIKAI_TEST_PARTS: some of its parts
 set -euo pipefail
-way=$1 build=$2 mpi=$3
+way=$1 build=$2 mpi=$3 program=${4:-odd}
 . "$(dirname "$0")/../common.sh"
-exe="$build/tests/world/odd_$mpi" ranks=3
+exe="$build/tests/world/${program}_$mpi" ranks=3
 parts=${SAIKAI_TEST_PARTS:-errors handlers attributes trees requests chance cancelled}
 case $way in
 body) options="--warm 0" ;;
@@ -13,6 +13,7 @@ warm) options="--warm 1" ;;
 esac
 need "$build/src/cli/saikaid"
 need "$exe"
+[ "$program" = odd ] || parts=${SAIKAI_TEST_PARTS:-}
 is_repaired || { echo "skip: this MPI is repaired in no way, and the layer leaves it alone"; exit 77; }
 cd "$work"
 export SAIKAI_STORE_PREFIX=none SAIKAI_STORE_LOCAL="$work/local"
