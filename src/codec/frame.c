@@ -12,6 +12,8 @@
 #define SIZE_BITS 56
 
 enum { LONG_PIECE = 24, MODE_BITS = 2, MEASURED = 1 << MODE_BITS, SHORT_BITS = MODE_BITS + 1 };
+/* Above the modes: with the checksum of the values; in the short form a mode of its own, for pieces of the codec "predict" alone. */
+enum { WITH_CONTENT = 4, SHORT_WITH_CONTENT = SK_FRAME_EXACT | SK_FRAME_RAW };
 
 /* A number by sevens of bits, the lowest first; returns the bytes it took. */
 static size_t number(uint8_t *out, uint64_t v)
@@ -88,7 +90,15 @@ void sk_frame_put_head(struct sk_buf *b, const struct sk_frame_head *h)
 
 static uint64_t word_of(const struct sk_frame_piece *p)
 {
-    return p->size | (uint64_t)p->mode << SIZE_BITS;
+    return p->size | (uint64_t)(p->mode | (p->has_content ? WITH_CONTENT : 0)) << SIZE_BITS;
+}
+
+/* The field behind it. */
+static uint64_t second_of(const struct sk_frame_piece *p)
+{
+    uint64_t e;
+    memcpy(&e, &p->max_error, sizeof e);
+    return p->has_content ? p->content : e;
 }
 
 static void put_u64(uint8_t *out, uint64_t v)
@@ -100,17 +110,15 @@ static void put_u64(uint8_t *out, uint64_t v)
 size_t sk_frame_put_piece(uint8_t out[SK_FRAME_PIECE_MOST], const struct sk_frame_piece *p,
                           int is_short)
 {
-    uint64_t e;
     size_t n = 8;
-    memcpy(&e, &p->max_error, sizeof e);
-    int measured = !is_short || p->max_error == p->max_error;
+    int measured = !is_short || p->has_content || p->max_error == p->max_error;
     if (is_short)
         n = number(out, p->size << SHORT_BITS | (uint64_t)(measured ? MEASURED : 0) |
-                            (uint64_t)p->mode);
+                            (uint64_t)(p->has_content ? SHORT_WITH_CONTENT : p->mode));
     else
         put_u64(out, word_of(p));
     if (measured)
-        put_u64(out + n, e);
+        put_u64(out + n, second_of(p));
     n += measured ? 8 : 0;
     put_u64(out + n, p->hash);
     return n + 8;
@@ -119,10 +127,8 @@ size_t sk_frame_put_piece(uint8_t out[SK_FRAME_PIECE_MOST], const struct sk_fram
 uint64_t sk_frame_piece_hash(const struct sk_frame_piece *p, uint64_t number, const void *data)
 {
     uint8_t all[32];
-    uint64_t e;
-    memcpy(&e, &p->max_error, sizeof e);
     put_u64(all, word_of(p));
-    put_u64(all + 8, e);
+    put_u64(all + 8, second_of(p));
     put_u64(all + 16, number);
     put_u64(all + 24, sk_hash64(data, (size_t)p->size));
     return sk_hash64(all, sizeof all);
@@ -216,7 +222,10 @@ int sk_frame_get_piece(sk_stream_source *source, void *arg, uint64_t *at, uint64
     uint64_t word = is_short ? get_number(&r) : sk_rd_u64(&r);
     p->size = is_short ? word >> SHORT_BITS : word & (((uint64_t)1 << SIZE_BITS) - 1);
     p->mode = (int)(is_short ? word & (MEASURED - 1) : word >> SIZE_BITS);
-    p->max_error = !is_short || word & MEASURED ? sk_rd_f64(&r) : NAN;
+    p->has_content = is_short ? p->mode == SHORT_WITH_CONTENT && word & MEASURED : p->mode / WITH_CONTENT == 1;
+    p->mode = !p->has_content ? p->mode : is_short ? SK_FRAME_EXACT : p->mode % WITH_CONTENT;
+    p->content = p->has_content ? sk_rd_u64(&r) : 0;
+    p->max_error = p->has_content ? 0 : !is_short || word & MEASURED ? sk_rd_f64(&r) : NAN;
     p->hash = sk_rd_u64(&r);
     *at += got - sk_rd_left(&r);
     if (r.bad)

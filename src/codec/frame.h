@@ -24,9 +24,12 @@ struct sk_frame_head {
     int is_short; /* the second form: what a bound leaves of an array may be a few hundred bytes */
 };
 
+/* What is kept exactly has no error; in its place stands what it must decode to. */
 struct sk_frame_piece {
     uint64_t size;
     int mode;
+    int has_content;
+    uint64_t content; /* checksum of the values */
     double max_error;
     uint64_t hash;
 };

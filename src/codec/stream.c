@@ -174,6 +174,8 @@ static int encode_piece(struct encoder *e, uint64_t i, struct slot *s, struct sa
         if (rc)
             return piece_error(err, e->opt.what, i, &p);
     }
+    s->head.has_content = !raw && !e->opt.bare && (mode == SK_FRAME_EXACT || !sk_chain_lossy(&e->chain));
+    s->head.content = s->head.has_content ? sk_hash64(e->in + p.offset, p.size) : 0;
     s->head.hash = sk_frame_piece_hash(&s->head, i, s->from);
     return 0;
 }
@@ -411,6 +413,9 @@ static int decode_piece(struct decoder *d, uint64_t i, struct scratch *scratch,
         rc = sk_fail(err, SAIKAI_EDAMAGED, "the checksum does not fit; use another copy");
     if (!rc)
         rc = decode_mode(&d->chain, h->mode, &p.array, data, n, out, err);
+    if (!rc && h->has_content && sk_hash64(out, p.size) != h->content)
+        rc = sk_fail(err, SAIKAI_EDAMAGED, "what was kept is whole, and is decoded to other values than were coded: codec '%s' or this machine computes wrongly",
+                     h->mode == SK_FRAME_EXACT ? sk_codec_predict.name : d->chain.name);
     if (!rc && d->parts)
         d->parts->take(d->parts->arg, p.offset, out, p.size);
     return rc ? piece_error(err, d->what, i, &p) : 0;

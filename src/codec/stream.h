@@ -5,7 +5,8 @@
  * the same for any number of threads. A piece that its chain does not make smaller is kept raw; one
  * that a chain with a bound does not make smaller than the lossless codec "predict" is kept
  * exactly. Each piece carries its size and an XXH3 checksum: damage names the piece and the rows it
- * holds, and is found before a decoder sees it.
+ * holds, and is found before a decoder sees it. Of values that are kept exactly there is a checksum,
+ * too, so that nobody goes on with what a decoder has got wrong.
  *
  * Frame, little-endian:
  * clang-format off
@@ -13,8 +14,8 @@
  *   | u8 bound kind | f64 bound value | f64 range | u16 + text chain | u64 piece size aimed at
  *   | u64 pieces | u64 XXH3 of all before
  * then each piece:
- *   u64 size (bits 0…55) and mode (bits 56…63; 0 chain, 1 raw, 2 predict) | f64 largest error, NaN:
- * not measured | u64 XXH3 of these 16 bytes, the piece's number (u64) and the XXH3 of data (u64) |
+ *   u64 size (bits 0…55) and mode (bits 56…63; 0 chain, 1 raw, 2 predict, and 4: of what is kept
+ * exactly) | f64 largest error, NaN: not measured; with 4: u64 XXH3 of the values | u64 XXH3 of these 16 bytes, the piece's number (u64) and the XXH3 of data (u64) |
  * data clang-format on
  * A chain with a bound gets a shorter form of both headers ("SKS2", docs/format.md). */
 #ifndef SK_CODEC_STREAM_H

@@ -5,6 +5,7 @@
 #include "base/types.h"
 #include "codec/samples.h"
 #include "codec/array.h"
+#include "codec/frame.h"
 
 #include <stdarg.h>
 #include <math.h>
@@ -137,6 +138,54 @@ static void damage_names_the_piece(void **state)
     free(y);
 }
 
+static int from_buf(void *arg, uint64_t at, void *data, size_t n, struct saikai_error *err)
+{
+    (void)err;
+    memcpy(data, ((const struct sk_buf *)arg)->data + at, n);
+    return 0;
+}
+
+/* The frame says of its first piece that it holds other values than it does, and all else fits: as where a decoder computes wrongly. */
+static void expect_other_values(struct sk_buf *b)
+{
+    struct sk_frame_head h;
+    struct sk_frame_piece p;
+    uint8_t put[SK_FRAME_PIECE_MOST];
+    uint64_t at = 0;
+    assert_int_equal(sk_frame_get_head(from_buf, b, &at, b->len, &h, NULL), 0);
+    uint64_t piece = at;
+    assert_int_equal(sk_frame_get_piece(from_buf, b, &at, b->len, h.is_short, &p, NULL), 0);
+    assert_true(p.has_content);
+    p.content ^= 1;
+    p.hash = sk_frame_piece_hash(&p, 0, b->data + at);
+    assert_int_equal(sk_frame_put_piece(put, &p, h.is_short), at - piece);
+    memcpy(b->data + piece, put, (size_t)(at - piece));
+}
+
+/* Bytes that are whole are no proof of the values that are made of them. */
+static void values_are_held_against_their_checksum(void **state)
+{
+    static const char *const chains[] = {"gzip", "predict", "shuffle+zstd"};
+    struct sk_array a = {SAIKAI_F64, 2, {100, 128}};
+    size_t n = sk_array_size_bytes(&a);
+    void *x = malloc(n), *y = malloc(n);
+    sk_sample_fill(0, &a, x, 1);
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        struct sk_buf b = {0};
+        struct saikai_error err;
+        assert_int_equal(encode(chains[i], &a, x, 2, 10 * 1024, &b), 0);
+        assert_int_equal(sk_stream_decode_buf(b.data, b.len, &a, y, 2, "temp", &err), 0);
+        expect_other_values(&b);
+        assert_int_equal(sk_stream_decode_buf(b.data, b.len, &a, y, 2, "temp", &err), SAIKAI_EDAMAGED);
+        assert_non_null(strstr(err.text, "temp, piece 0"));
+        assert_non_null(strstr(err.text, chains[i]));
+        assert_non_null(strstr(err.text, "computes wrongly"));
+        sk_buf_free(&b);
+    }
+    free(x);
+    free(y);
+}
+
 static void a_frame_says_what_it_is(void **state)
 {
     struct sk_array a = {SAIKAI_I32, 2, {300, 100}};
@@ -241,6 +290,8 @@ static void never_larger_than_lossless(void **unused)
     assert_true(info.max_error == 0);
     assert_int_equal(sk_stream_decode_buf(y.data, y.len, &a, back, 1, NULL, NULL), 0);
     assert_memory_equal(in, back, n * sizeof *in);
+    expect_other_values(&y);
+    assert_int_equal(sk_stream_decode_buf(y.data, y.len, &a, back, 1, NULL, NULL), SAIKAI_EDAMAGED);
     sk_buf_free(&x);
     sk_buf_free(&y);
     free(in);
@@ -253,6 +304,7 @@ int main(void)
         cmocka_unit_test(every_codec_brings_every_bit_back),
         cmocka_unit_test(threads_do_not_change_a_byte),
         cmocka_unit_test(damage_names_the_piece),
+        cmocka_unit_test(values_are_held_against_their_checksum),
         cmocka_unit_test(a_frame_says_what_it_is),
         cmocka_unit_test(a_full_sink_ends_it),
         cmocka_unit_test(bare_gzip_is_a_gzip_file),
