@@ -196,6 +196,7 @@ static void survivors_live_on_by_the_means_of_each_version(void **state)
         assert_int_equal(has(&c, "--enable-recovery") > 0, !cases[i].notices);
         assert_int_equal(at > 0 && !strcmp(c.argv[at + 1], "ulfm"), cases[i].notices);
         assert_int_equal(is_set(&c, "OMPI_MCA_btl_tcp_if_include=lo"), cases[i].notices);
+        assert_int_equal(is_set(&c, "OMPI_MCA_btl_tcp_eager_limit=262144"), !cases[i].notices);
         sk_command_free(&c);
         setenv("OMPI_MCA_btl_tcp_if_include", "eth0", 1); /* the user's own */
         c = build(&sk_launcher_openmpi, &l);
@@ -207,12 +208,14 @@ static void survivors_live_on_by_the_means_of_each_version(void **state)
         c = build(&sk_launcher_openmpi, &l);
         assert_int_equal(has(&c, "--with-ft") > 0, cases[i].notices);
         assert_false(is_set(&c, "OMPI_MCA_btl_tcp_if_include=lo")); /* it leads nowhere */
+        assert_false(is_set(&c, "OMPI_MCA_btl_tcp_eager_limit=262144"));
         assert_int_equal(is_set(&c, "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe"), cases[i].notices);
         sk_command_free(&c);
         l.hosts = NULL;
         l.survives = 0;
         c = build(&sk_launcher_openmpi, &l);
         assert_true(has(&c, "--enable-recovery") < 0 && has(&c, "--with-ft") < 0);
+        assert_false(is_set(&c, "OMPI_MCA_btl_tcp_eager_limit=262144"));
         sk_command_free(&c);
         unlink(path);
     }

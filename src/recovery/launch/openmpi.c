@@ -132,6 +132,17 @@ static void watch_sockets(const struct sk_launch *l, struct sk_command *c)
         prefer(c, "OMPI_MCA_orte_launch_agent", "env EVENT_NOEPOLL=1 orted");
 }
 
+/* Open MPI 4 shares memory among the processes of one start alone: one that is made again reaches those of its own host by TCP. There a message of more than 64 KiB is
+ * announced, asked for, sent, and said to be over, and each of these may find the other one without a core. Up to this size it is sent at once. Between
+ * hosts it is left as it is: what is right there depends on the network. */
+static void send_at_once(struct sk_command *c)
+{
+    static const char most[] = "262144";
+    prefer(c, "OMPI_MCA_btl_tcp_eager_limit", most);
+    prefer(c, "OMPI_MCA_btl_tcp_rndv_eager_limit", most);
+    prefer(c, "OMPI_MCA_btl_tcp_max_send_size", most);
+}
+
 /* Survivors of a death live on, each MPI by a means of its own. Open MPI 5 needs all of these for it to be reliable; on several hosts the user says by which
  * network they reach each other, if it is to be said. */
 static void survive(const struct sk_launch *l, struct sk_command *c)
@@ -141,6 +152,8 @@ static void survive(const struct sk_launch *l, struct sk_command *c)
         sk_command_add(c, "--enable-recovery");
         if (l->hosts) /* the dead keep their slots for a while */
             sk_command_add(c, "--oversubscribe");
+        else
+            send_at_once(c);
         return;
     }
     sk_command_add(c, "--with-ft");
