@@ -36,7 +36,7 @@ static struct sk_members *makes_of(MPI_Comm parent, int copies, const char *what
         if (!plain && (rc = sk_world_enter(parent)))      \
             return rc;                                    \
         if (!plain && (g = makes_of(parent, copies, "MPI_" #name " of an inter-communicator")) && (rc = sk_make_##name own) != SK_MAKE_BY_MPI) \
-            return sk_replica_prepare(rc, *made);         \
+            return rc;                                    \
         if (!plain && sk_replicates(parent))              \
             sk_replica_refuse("MPI_" #name);              \
         if (!plain && (rc = sk_bound_begin(parent, meets))) \

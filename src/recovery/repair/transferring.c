@@ -133,8 +133,6 @@ static const char *why_no_more(const struct sk_supervisor *s, double now)
             return why_it_cannot(w);
         if (SK_WORLD_STATE(w) == SK_WORLD_OVER && now - s->transfers.since > s->c.repair_s)
             return "the program was at its end"; /* in MPI_Finalize, for the dead */
-        if (SK_WORLD_STATE(w) == SK_WORLD_REPAIRING && now - s->transfers.since > s->c.repair_s)
-            return "the program was making a communicator"; /* in MPI, with the dead */
     }
     return running && waiting == running ? "all processes wait for each other" : NULL;
 }

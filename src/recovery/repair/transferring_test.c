@@ -210,26 +210,6 @@ static void a_death_when_its_twin_is_done(void **state)
     crew_finish(w);
 }
 
-/* Whoever makes a communicator inside MPI comes out of it, unless the dead belonged to it. */
-static void a_death_while_a_communicator_is_made(void **state)
-{
-    struct sk_supervisor_config c = crew_config();
-    c.copies = &all_twice;
-    c.repair_s = 10;
-    struct crew *w = crew_begin(&c);
-    all_say(w, SK_WORLD_READY, 0);
-    w->world[0] = w->world[1] = SK_WORLD_WORD(SK_WORLD_REPAIRING, SK_WORLD_FINE, 0);
-    crew_run(w, 0.5);
-    crew_exit(w, 3, SK_EXIT_SIGNAL, SIGKILL, 0);
-    crew_run(w, 1);
-    assert_string_equal(w->event.answer, "twin");
-    w->world[0] = SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_FINE, 1);
-    w->world[2] = SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_FINE, 1);
-    crew_run(w, 8);
-    assert_int_equal(w->starts, 1);
-    restarts(w, "was making a communicator");
-}
-
 /* ---- messages of twins that differ ---- */
 
 static struct crew *begin_comparing(enum sk_compare what)
@@ -482,7 +462,6 @@ int main(void)
         cmocka_unit_test(all_wait_and_nobody_has_died),
         cmocka_unit_test(a_death_before_mpi_has_begun),
         cmocka_unit_test(a_death_when_its_twin_is_done),
-        cmocka_unit_test(a_death_while_a_communicator_is_made),
         cmocka_unit_test(a_difference_is_told_once),
         cmocka_unit_test(a_difference_starts_the_job_again),
         cmocka_unit_test(a_difference_ends_the_job),

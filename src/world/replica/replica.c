@@ -229,20 +229,6 @@ void sk_replica_refuse(const char *what)
     sk_replica_leave();
 }
 
-/* It blocks inside MPI: whoever is still there when a member has died is found by the launcher. */
-int sk_replica_prepare(int rc, MPI_Comm made)
-{
-    struct sk_members *m = rc || !sk_world.replicates || sk_replica.losses || made == MPI_COMM_NULL || sk_replica.copy ? NULL : sk_made_members(made);
-    if (!m)
-        return rc;
-    if (!sk_world.cannot)
-        sk_world_tell(SK_WORLD_REPAIRING, SK_WORLD_FINE);
-    sk_made_below(m);
-    if (!sk_world.cannot)
-        sk_world_tell(SK_WORLD_READY, SK_WORLD_FINE);
-    return rc;
-}
-
 /* All have come here, and nobody leaves before all know that: until then what somebody lacks can be sent again. After a death MPI's own end is
  * left out, since it would wait for the dead; for whoever dies in it the launcher waits no longer than run.repair_limit. */
 int sk_replica_finalize(void)

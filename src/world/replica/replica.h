@@ -131,7 +131,5 @@ static inline int sk_replica_feeder(int rank)
 void sk_replica_begin(const char *told);
 void sk_replica_refuse(const char *what);
 int sk_replica_finalize(void);
-/* A communicator was made, if rc is 0: what is not replicated will find it in MPI, too. Collective over its members. rc. */
-int sk_replica_prepare(int rc, MPI_Comm made);
 
 #endif
