@@ -231,6 +231,20 @@ int sk_unpack_alike(struct sk_unpacker *w, struct sk_opened *o, const struct sk_
     return rc;
 }
 
+int sk_unpack_check(struct sk_unpacker *w, struct sk_opened *o, size_t i, struct saikai_error *err)
+{
+    struct place list[MOST_PLACES];
+    int there = (w->held == o && w->held_block == i) || (w->sound == o && w->sound_block == i);
+    int n = there ? 0 : trace(o, i, list, err), rc = n < 0 ? n : 0;
+    for (int k = 0; k < n && !rc; k++)
+        rc = read_stored(w, &list[k], err);
+    if (!rc) {
+        w->sound = o;
+        w->sound_block = i;
+    }
+    return rc;
+}
+
 int sk_unpack_need(struct sk_opened *o, size_t i, struct sk_unpack_need *need,
                    struct saikai_error *err)
 {

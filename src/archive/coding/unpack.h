@@ -21,6 +21,8 @@ struct sk_unpacker {
     struct sk_unpacked below, spare; /* blocks of previous archives */
     const struct sk_opened *held;    /* whose block number held_block is in `below`; NULL: none */
     size_t held_block;
+    const struct sk_opened *sound; /* whose block number sound_block, with those that it builds on, was read and is sound; NULL: none */
+    size_t sound_block;
     const struct sk_part **alike; /* per part of a block the one below that it resembles */
 };
 void sk_unpacker_free(struct sk_unpacker *w);
@@ -40,6 +42,10 @@ int sk_unpack_ready(struct sk_unpacker *w, struct sk_unpacked *u, struct sk_open
  * that block unless it is what w did last. Fails as sk_unpack_block. */
 int sk_unpack_alike(struct sk_unpacker *w, struct sk_opened *o, const struct sk_ska *a, size_t i,
                     const struct sk_part *const **parts, struct saikai_error *err);
+
+/* Read the stored bytes of block i, and of all that it builds on, and compare them with their checksums, without decoding them: for who knows by
+ * hashes what it has. Nothing is read again of what w read or decoded last. Fails as sk_unpack_block. */
+int sk_unpack_check(struct sk_unpacker *w, struct sk_opened *o, size_t i, struct saikai_error *err);
 
 /* The most bytes that unpacking block i takes: of a thread's working memory, and of the block.
  * Archives that it builds on are opened. Fails as sk_opened_below. */

@@ -373,6 +373,98 @@ static void what_was_unpacked_last_is_there(void **state)
     sk_opened_free(o);
 }
 
+/* Nor is anything decoded, or read again, for one who knows by hashes what a block has; it is checked with all those below. (The archives of the test before.) */
+static void a_block_is_checked_without_decoding(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_opened *o = NULL;
+    struct sk_unpacker w = {0};
+    const struct sk_part *const *alike = NULL;
+    static const struct {
+        int alike, block, reads;
+    } steps[] = {{0, 0, 3}, {0, 0, 0}, {0, 1, 3}, {0, 0, 3}, {1, 1, 3}, {0, 1, 0}};
+    assert_int_equal(sk_opened_new(at("last/2.ska"), &o, &err), 0);
+    assert_int_equal(sk_unpack_check(&w, o, 1, &err), 0); /* the archives below are opened */
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        size_t k = (size_t)steps[i].block;
+        reads = 0;
+        sk_io_hook = count_reads;
+        int rc = steps[i].alike ? sk_unpack_alike(&w, o, o->a, k, &alike, &err) : sk_unpack_check(&w, o, k, &err);
+        sk_io_hook = NULL;
+        if (rc || reads != steps[i].reads)
+            fail_msg("step %zu: %d, %d reads", i, rc, reads);
+        assert_int_equal(w.below.parts != NULL, i >= 4);
+    }
+    sk_unpacker_free(&w);
+    sk_opened_free(o);
+}
+
+/* What has not changed is found by its hashes: an archive below that is damaged is told all the same, whichever of two. */
+static void unchanged_sets_after_damaged_archives(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_archive_stats st = {0};
+    struct sk_archive_input in = {.name = "state", .data = bytes, .bytes = sizeof bytes};
+    fill(bytes, sizeof bytes, 9);
+    sk_io_mkdirs(at("sound"), NULL);
+    for (int set = 0; set < 3; set++) {
+        struct sk_archive_options o = {.no_sync = 1, .threads = 1, .previous = set ? at("sound/%d.ska", set - 1) : NULL};
+        if (set < 2)
+            bytes[BYTES / 2] ^= 1;
+        if (sk_archive_create(at("sound/%d.ska", set), &in, 1, &o, &st, &err))
+            fail_msg("%s", err.text);
+        assert_true(!set || st.stored_bytes < BYTES / 100);
+        expect(at("sound/%d.ska", set), "state", bytes, sizeof bytes);
+    }
+    for (int set = 0; set < 2; set++) {
+        struct sk_archive_options o = {.no_sync = 1, .threads = 1, .previous = at("sound/1.ska")};
+        void *was = NULL;
+        size_t n = 0;
+        assert_int_equal(sk_io_slurp(at("sound/%d.ska", set), BYTES * 2, &was, &n, &err), 0);
+        uint8_t *a = was;
+        a[set ? 64 : BYTES / 2] ^= 1; /* of the only block */
+        put_file(at("sound/%d.ska", set), a, n);
+        int rc = sk_archive_create(at("sound/3.ska"), &in, 1, &o, &st, &err);
+        if (rc != SAIKAI_EDAMAGED || !strstr(err.text, "cannot build on") || !strstr(err.text, "the checksum of block 0"))
+            fail_msg("%d: %d, %s", set, rc, err.text);
+        a[set ? 64 : BYTES / 2] ^= 1;
+        put_file(at("sound/%d.ska", set), a, n);
+        free(was);
+    }
+}
+
+/* As the archive is begun. */
+static int change_once(const char *op, const char *path)
+{
+    if (!strcmp(op, "write") && strstr(path, "way/1.ska") && !reads++)
+        bytes[BYTES / 3] ^= 1;
+    return 0;
+}
+
+/* What has changed since it was compared is not taken for what is below. */
+static void bytes_that_change_on_the_way(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_archive_stats st = {0};
+    fill(bytes, sizeof bytes, 10);
+    sk_io_mkdirs(at("way"), NULL);
+    for (int set = 0; set < 2; set++) {
+        struct sk_archive_input in = {.name = "state", .data = bytes, .bytes = sizeof bytes};
+        struct sk_archive_options o = {.no_sync = 1, .threads = 1, .previous = set ? at("way/0.ska") : NULL};
+        reads = 0;
+        sk_io_hook = set ? change_once : NULL;
+        int rc = sk_archive_create(at("way/%d.ska", set), &in, 1, &o, &st, &err);
+        sk_io_hook = NULL;
+        if (rc)
+            fail_msg("%s", err.text);
+        assert_true(!set || reads);
+        expect(at("way/%d.ska", set), "state", bytes, sizeof bytes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +478,9 @@ int main(void)
         cmocka_unit_test(every_second_number_is_new),
         cmocka_unit_test(pieces_may_be_wrong),
         cmocka_unit_test(what_was_unpacked_last_is_there),
+        cmocka_unit_test(a_block_is_checked_without_decoding),
+        cmocka_unit_test(unchanged_sets_after_damaged_archives),
+        cmocka_unit_test(bytes_that_change_on_the_way),
         cmocka_unit_test(no_file_is_left_open),
     };
     return sk_backend_here(SK_BACKEND_ZSTD) < 0 ? 77 : cmocka_run_group_tests(tests, setup, teardown);

@@ -5,6 +5,7 @@
 #include "archive/file/names.h"
 #include "archive/write/chance/after_chance.h"
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/order.h"
 #include "base/types.h"
@@ -186,6 +187,17 @@ struct by_itself {
     size_t bytes;
 };
 
+/* Whether a part may take less as bytes after those below than it takes by now: what it has that is not below takes no less than it does alone. */
+static int bytes_may_be_less(struct seat *s, const struct sk_part *p, const struct sk_after_chance *c, const struct sk_part *below, double now)
+{
+    static const double PERHAPS = 1.1, CLEARLY = 0.8;
+    int text = c->by.form != SK_FORM_ROWS_AFTER;
+    if (c->numbers && c->bytes > 0 && c->alone_bytes > 0 &&
+        (text ? (1 - sk_after_same_lines(p, below)) * c->alone_bytes >= PERHAPS * now : c->bytes <= CLEARLY * c->alone_bytes))
+        return 0;
+    return sk_after_bytes_take(&s->room, p, below) < PERHAPS * now;
+}
+
 /* A part as what it is alone, or after the one below, whichever is shorter. known: its rows are those of its pieces. */
 static int encode_part(struct seat *s, struct sk_part *p, const struct sk_after_chance *c, const struct by_itself *alone, int known,
                        const struct sk_part *const *below, struct saikai_error *err)
@@ -207,7 +219,7 @@ static int encode_part(struct seat *s, struct sk_part *p, const struct sk_after_
      * have changed, and bytes are others */
     int dense = alone->data && (double)alone->bytes > DENSE * (double)p->size_bytes;
     int unsure = !dense && (r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter)) && (double)(s->out.len - start) > CHANGED * (double)alone->bytes;
-    if (!rc && builds(r) && (unsure || (dense ? sk_after_repeats(p, *below) : sk_after_bytes_take(&s->room, p, *below) < 1.1 * (double)(s->out.len - start)))) {
+    if (!rc && builds(r) && (unsure || (dense ? sk_after_repeats(p, *below) : bytes_may_be_less(s, p, c, *below, (double)(s->out.len - start))))) {
         struct sk_recipe by = sk_after_bytes(r);
         rc = encode_after(s, p, &by, below, start, err);
     }
@@ -386,6 +398,59 @@ static int same_bytes(const struct sk_part *p, const struct sk_recipe *r, const 
     return 1;
 }
 
+/* How far a block below has been looked through. */
+struct cursor {
+    uint32_t part, segment;
+    uint64_t at;
+};
+
+/* 1: the bytes of a take are whole segments of the block below, as the hashes of these say; 0: they are others, or no whole ones. Takes come in the
+ * order of the bytes below. */
+static int is_by_hash(const struct sk_ska *a, const struct sk_ska_block *below, const struct sk_take *t, const uint8_t *raw, struct cursor *c)
+{
+    const struct sk_ska_part *part = &a->parts[below->first + t->part];
+    uint64_t end = t->at + t->bytes;
+    if (c->part != t->part || c->at > t->at)
+        *c = (struct cursor){t->part, 0, 0};
+    for (; c->segment < part->count && c->at < end; c->segment++) {
+        const struct sk_ska_segment *s = &a->segments[part->first + c->segment];
+        uint64_t n = sk_ska_segment_bytes(a, part, s);
+        if (c->at >= t->at ? n > end - c->at || sk_hash64(raw + (c->at - t->at), n) != s->hash : n > t->at - c->at)
+            return 0;
+        c->at += n;
+    }
+    return c->at == end;
+}
+
+static int same_by_hash(const struct sk_ska *a, const struct sk_ska_block *below, const struct sk_part *p, const struct sk_recipe *r)
+{
+    struct cursor c = {0, 0, 0};
+    const uint8_t *raw = p->raw;
+    for (size_t k = 0; k < r->take_count; raw += r->takes[k++].bytes)
+        if (!is_by_hash(a, below, &r->takes[k], raw, &c))
+            return 0;
+    return 1;
+}
+
+/* Whether all parts of block i are what is below: by hashes; where these do not tell, by its bytes. */
+static int is_below(struct sk_archive_delta *g, struct seat *s, size_t i, const struct sk_part *parts, int *same, struct saikai_error *err)
+{
+    struct sk_ska_plan *p = g->p;
+    const struct sk_ska_block *b = &p->a.blocks[i];
+    const struct sk_part *const *alike;
+    int rc = sk_unpack_check(&s->unpacker, p->previous, b->previous - 1, err);
+    *same = 1;
+    for (uint32_t k = 0; k < b->count && *same && !rc; k++)
+        *same = same_by_hash(p->previous->a, &p->previous->a->blocks[b->previous - 1], &parts[k], &p->recipes[b->first + k]);
+    if (rc || *same)
+        return rc;
+    rc = sk_unpack_alike(&s->unpacker, p->previous, &p->a, i, &alike, err);
+    *same = 1;
+    for (uint32_t k = 0; k < b->count && !rc; k++)
+        *same = *same && same_bytes(&parts[k], &p->recipes[b->first + k], s->unpacker.below.parts);
+    return rc;
+}
+
 int sk_archive_delta_take(struct sk_archive_delta *g, size_t i, struct sk_part *parts, struct sk_buf *out,
                           struct saikai_error *err)
 {
@@ -393,13 +458,10 @@ int sk_archive_delta_take(struct sk_archive_delta *g, size_t i, struct sk_part *
     struct sk_ska_block *b = &p->a.blocks[i];
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD};
     const struct sk_recipe *r = &p->recipes[b->first];
-    const struct sk_part *const *alike;
     struct seat *s = take_seat(g, i, 1);
-    int same = 1, rc = sk_unpack_alike(&s->unpacker, p->previous, &p->a, i, &alike, err);
+    int same, rc = is_below(g, s, i, parts, &same, err);
     if (rc)
         sk_error_prefix(err, "cannot build on %s (without it, this archive stands alone)", p->previous->path);
-    for (uint32_t k = 0; k < b->count && !rc; k++)
-        same = same && same_bytes(&parts[k], &r[k], s->unpacker.below.parts);
     if (!rc && same)
         rc = sk_block_encode(&s->room.coder, parts, (int)b->count, r, out, err);
     for (uint32_t k = 0; k < b->count && !rc && !same; k++)

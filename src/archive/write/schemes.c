@@ -387,6 +387,23 @@ static int write_first(struct sk_ska_plan *p, const struct place *to, int twice,
     return rc;
 }
 
+/* What leaves much less than the archive before, on which nearly all of it builds, and which was not longer than what else there is, is not either. */
+static int is_much_less_than_before(const struct sk_ska_plan *p, const struct sk_archive_stats *st)
+{
+    static const double NEARLY_ALL = 0.9, MUCH_LESS = 0.9;
+    const struct sk_ska *now = &p->a, *before = p->previous ? p->previous->a : NULL;
+    uint64_t builds = 0, raw = 0, stored = 0;
+    if (!now->previous || !before || before->depth || sk_ska_plan_strong(p))
+        return 0;
+    for (size_t i = 0; i < now->block_count; i++)
+        builds += now->blocks[i].previous ? now->blocks[i].size_bytes : 0;
+    for (size_t i = 0; i < before->block_count; i++) {
+        raw += before->blocks[i].size_bytes;
+        stored += before->blocks[i].stored_bytes;
+    }
+    return (double)builds >= NEARLY_ALL * (double)st->raw_bytes && (double)st->stored_bytes * (double)raw <= MUCH_LESS * (double)stored * (double)st->raw_bytes;
+}
+
 /* By samples of each variable; then whatever else leaves less. */
 static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
                       struct sk_archive_stats *st, struct saikai_error *err)
@@ -396,7 +413,7 @@ static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
     /* what the samples of `auto` said */
     uint64_t near = p->near_bytes, dense = p->dense_bytes;
     /* what is nearly all in the archive before is nowhere shorter */
-    if (!rc && p->a.previous && st->stored_bytes < st->raw_bytes / 64)
+    if (!rc && ((p->a.previous && st->stored_bytes < st->raw_bytes / 64) || is_much_less_than_before(p, st)))
         return 0;
     int whole = twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0;
     if (!rc && whole && !done)

@@ -71,17 +71,6 @@ static int put_shapes(struct sk_text *t, const struct column *c, struct sk_buf *
     return c->shapes > 1 ? sk_coded_put(t->symbol, t->context, c->count, out) : 0;
 }
 
-static void find_offs(struct sk_text *t, const struct column *c, struct guess g)
-{
-    struct series s = sk_series(t, c);
-    for (uint32_t j = 0; j < c->count; j++) {
-        uint32_t i = t->order[c->first + j];
-        int64_t v = t->value[i];
-        int scale = c->scale[t->shape[i]];
-        t->off[j] = g.kind == GUESS_NONE ? (uint64_t)v : sk_fold(v - (t->after ? sk_guess_past(&s, g, j, scale) : sk_guess(t, c, g, j, scale)));
-    }
-}
-
 static void put_guess(struct guess g, int stored, struct sk_buf *out)
 {
     sk_buf_put_u8(out, (uint8_t)g.kind);
@@ -107,7 +96,7 @@ static int put_coded(struct sk_text *t, const struct column *c, struct guess g, 
     if (!to)
         return SAIKAI_ENOMEM;
     struct sk_open_out open = {.p = to};
-    find_offs(t, c, g);
+    sk_guess_off(t, c, g, 0, c->count, t->off);
     for (uint32_t j = 0; j < c->count; j++) {
         int scale = c->scale[t->shape[t->order[c->first + j]]];
         t->context[j] = context_of(level, scale);
@@ -140,7 +129,7 @@ static int put_words(struct sk_text *t, const struct sk_text_packing *how, const
     uint64_t all = 0;
     size_t width = 1, stored = 0;
     int backend = how->backend;
-    find_offs(t, c, g);
+    sk_guess_off(t, c, g, 0, c->count, t->off);
     for (uint32_t j = 0; j < c->count; j++)
         all |= t->off[j];
     while (width < 8 && all >> 8 * width)

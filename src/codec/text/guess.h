@@ -111,6 +111,9 @@ static inline int64_t sk_guess_past(const struct series *s, struct guess g, uint
     return v;
 }
 
+/* How far numbers [from, from + n) of a column are off from what they are expected to be, folded, or themselves where nothing is. */
+void sk_guess_off(const struct sk_text *t, const struct column *c, struct guess g, uint32_t from, uint32_t n, uint64_t *off);
+
 /* What is least far off in a sample of a column. */
 struct guess sk_guess_choose(const struct sk_text *t, const struct column *c);
 

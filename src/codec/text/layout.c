@@ -174,6 +174,25 @@ static int label_at(struct sk_text *t, const uint8_t *in, size_t at, size_t befo
     return number_of(t, &l);
 }
 
+static inline void keep_number(struct sk_text *t, struct column *c, int shape, int64_t value)
+{
+    t->value[t->count] = value;
+    t->shape[t->count] = (uint8_t)shape;
+    t->in[t->count++] = (uint8_t)(c - t->column);
+    c->count++;
+}
+
+/* The n numbers of a line whose layout nobody needs. */
+static void keep_line(struct sk_text *t, int label, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        struct column *c = &t->column[sk_piece_column(t, label, n, k)];
+        int shape = shape_in(c, t->line[k].x.shape);
+        if (shape >= 0)
+            keep_number(t, c, shape, t->line[k].x.value);
+    }
+}
+
 /* The layout of the line in[at, end) with n numbers. */
 static uint8_t *put_line(struct sk_text *t, const uint8_t *in, size_t at, size_t end, int label, size_t n, uint8_t *to)
 {
@@ -193,10 +212,7 @@ static uint8_t *put_line(struct sk_text *t, const uint8_t *in, size_t at, size_t
             mark = (uint8_t)mark_of(c, (uint32_t)spaces, x->bytes, mark);
             to = put_text(to, in + at, mark == PLAIN ? before : before - spaces);
             *to++ = mark;
-            t->value[t->count] = x->x.value;
-            t->shape[t->count] = (uint8_t)shape;
-            t->in[t->count++] = (uint8_t)(c - t->column);
-            c->count++;
+            keep_number(t, c, shape, x->x.value);
         }
         at = x->at + x->bytes;
     }
@@ -241,11 +257,14 @@ int sk_piece_take_apart(struct sk_text *t, const uint8_t *in, size_t n, size_t *
         size_t count = read_line(t, in, at, most, &end);
         if (at && end == most && most < n && in[end - 1] != '\n')
             break; /* its end is in the next piece, and it all is then */
-        uint8_t *to = sk_buf_extend(layout, 2 * (end - at));
-        if (!to)
+        uint8_t *to = layout ? sk_buf_extend(layout, 2 * (end - at)) : NULL;
+        if (layout && !to)
             return SAIKAI_ENOMEM;
         int label = count ? label_at(t, in, at, before) : 0;
-        layout->len = (size_t)(put_line(t, in, at, end, label, count, to) - layout->data);
+        if (layout)
+            layout->len = (size_t)(put_line(t, in, at, end, label, count, to) - layout->data);
+        else
+            keep_line(t, label, count);
         count_line(t, &run, label, count);
         before = count;
         at = end;
@@ -287,8 +306,7 @@ int sk_piece_past(struct sk_text *t, size_t from, size_t some, size_t *used)
     if (!some)
         return 0;
     t->past->labelled = t->labelled;
-    t->past_layout.len = 0;
-    int rc = sk_piece_take_apart(t->past, t->before + from, some, used, &t->past_layout);
+    int rc = sk_piece_take_apart(t->past, t->before + from, some, used, NULL);
     if (rc)
         return rc;
     sk_piece_order(t->past);

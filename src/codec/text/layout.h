@@ -10,7 +10,7 @@ int sk_piece_column(struct sk_text *t, int label, size_t n, size_t k);
 /* Numbers by column, from `in`. */
 void sk_piece_order(struct sk_text *t);
 
-/* The layout of the piece at in[0, n), of which *used bytes are taken, and its numbers into t. SAIKAI_ENOMEM. */
+/* The layout of the piece at in[0, n), of which *used bytes are taken, and its numbers into t; layout NULL: these alone. SAIKAI_ENOMEM. */
 int sk_piece_take_apart(struct sk_text *t, const uint8_t *in, size_t n, size_t *used, struct sk_buf *layout);
 /* The piece of the text before at `from`, of some of its bytes, becomes the past of t, for which there is room, and which was taken apart or
  * scanned; *used: those that it has. some 0: there is none. SAIKAI_ENOMEM. */

@@ -35,7 +35,6 @@ struct sk_text {
     const uint8_t *before; /* that one, of before_bytes; next: where in it the next bytes begin, when it is written */
     size_t before_bytes, next;
     struct sk_text *past;      /* its piece that the present one comes after; NULL: not needed yet */
-    struct sk_buf past_layout; /* of that, which nobody needs */
     uint8_t past_of[COLUMNS];  /* for each column 1 more than the one of the past, 0: none */
     uint32_t count; /* of numbers */
     int columns, labels;

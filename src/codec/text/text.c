@@ -13,7 +13,6 @@ struct sk_text *sk_text_new(void)
     if (t) {
         t->labelled = 0;
         t->past = NULL;
-        t->past_layout = (struct sk_buf){0};
         sk_text_alone(t);
     }
     return t;
@@ -45,7 +44,6 @@ void sk_text_free(struct sk_text *t)
     if (!t)
         return;
     sk_text_free(t->past);
-    sk_buf_free(&t->past_layout);
     free(t);
 }
 
@@ -56,11 +54,11 @@ static int past_piece(struct sk_text *t, size_t from, size_t some, size_t *used)
     return sk_piece_past(t, from, some, used);
 }
 
-/* What a piece of `used` bytes comes after: a little more of the text before, which may have become shorter. */
+/* What a piece of `used` bytes comes after: a little more of the text before, which may have become shorter; of short pieces a quarter or so. */
 static int put_past(struct sk_text *t, size_t used, struct sk_buf *numbers)
 {
     enum { MORE = 16 << 10 };
-    size_t left = t->next < t->before_bytes ? t->before_bytes - t->next : 0, some = used + used / 8 + MORE, past;
+    size_t left = t->next < t->before_bytes ? t->before_bytes - t->next : 0, some = used + used / 8 + (used / 4 < MORE ? used / 4 : MORE), past;
     some = some < left ? some : left;
     sk_buf_put_u32(numbers, some ? (uint32_t)t->next : 0);
     sk_buf_put_u32(numbers, (uint32_t)some);

@@ -100,6 +100,46 @@ int sk_after_repeats(const struct sk_part *p, const struct sk_part *below)
     return 0;
 }
 
+/* A word of a line, from behind its first few bytes, which many have; 0: it has no more. */
+static uint64_t line_at(const uint8_t *p, const uint8_t *end)
+{
+    enum { SKIP = 4 };
+    if (end - p < SKIP + 2 * WORD || memchr(p, '\n', SKIP + WORD))
+        return 0;
+    return word_at(p + SKIP) * 31 + word_at(p + SKIP + WORD) + 1;
+}
+
+static const uint8_t *next_line(const uint8_t *p, const uint8_t *end)
+{
+    const uint8_t *q = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+    return q ? q + 1 : end;
+}
+
+double sk_after_same_lines(const struct sk_part *p, const struct sk_part *below)
+{
+    uint64_t line[SLOTS];
+    uint8_t used[SLOTS] = {0};
+    size_t all = 0, found = 0;
+    const uint8_t *end = p->raw + p->size_bytes;
+    for (size_t k = 0; k < LOOKS; k++) {
+        uint64_t v = line_at(next_line(p->raw + p->size_bytes / LOOKS * k, end), end);
+        if (!v || used[slot_of(v)])
+            continue;
+        line[slot_of(v)] = v;
+        used[slot_of(v)] = 1;
+        all++;
+    }
+    end = below->raw + below->size_bytes;
+    for (const uint8_t *b = below->raw; b < end; b = next_line(b, end)) {
+        uint64_t v = line_at(b, end);
+        if (v && used[slot_of(v)] == 1 && line[slot_of(v)] == v) {
+            used[slot_of(v)] = 2;
+            found++;
+        }
+    }
+    return all ? (double)found / (double)all : 1;
+}
+
 /* What the bytes of a part from `at` on, of one segment and at most so many, take by columns; *n: how many they are. SIZE_MAX: failed. */
 static size_t one_piece(struct sk_after_room *w, const struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below, size_t at, size_t *n)
 {

@@ -28,6 +28,8 @@ struct sk_recipe sk_after_numbers(const struct sk_part *p, const struct sk_recip
 double sk_after_bytes_take(struct sk_after_room *w, const struct sk_part *p, const struct sk_part *below);
 /* 1: some of the bytes of a part are below, wherever; asked at a thousand places, for what has been compressed already and has nothing else to gain. */
 int sk_after_repeats(const struct sk_part *p, const struct sk_part *below);
+/* Of the lines of a part of text the share that is below, wherever. */
+double sk_after_same_lines(const struct sk_part *p, const struct sk_part *below);
 /* Look at pieces of a part, in the order of the file, that is coded by r alone. numbers: 1: as columns after *below, whose rows w->coder knows
  * then. */
 struct sk_after_chance sk_after_look(struct sk_after_room *w, const struct sk_part *p, const struct sk_recipe *r, int numbers,

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,8 +121,35 @@ static void what_repeats_is_found(void **state)
     free(b);
 }
 
+/* Lines of which so many of a hundred are below, at other places, and whose first bytes tell nothing. */
+static void lines_that_are_below(void **state)
+{
+    (void)state;
+    enum { LINES = 20000, LINE = 40 };
+    char *a = malloc(LINES * LINE + 1), *b = malloc(LINES * LINE + 1);
+    assert_true(a && b);
+    for (int share = 0; share <= 100; share += 25) {
+        for (int i = 0; i < LINES; i++) {
+            double x = uneven() + 1e-8 * uneven(), y = uneven() + 1e-8 * uneven();
+            snprintf(a + LINE * i, LINE + 1, "x = %-35.14f\n", x);
+            snprintf(b + LINE * ((i + 1234) % LINES), LINE + 1, "x = %-35.14f\n", i % 100 < share ? x : y);
+        }
+        struct sk_part p = {.type = SAIKAI_U8, .raw = (uint8_t *)a, .size_bytes = LINES * LINE}, below = {.type = SAIKAI_U8, .raw = (uint8_t *)b, .size_bytes = LINES * LINE};
+        double same = sk_after_same_lines(&p, &below);
+        if (fabs(same - share / 100.0) > 0.06 || (share % 100 == 0 && fabs(same - share / 100.0) > 1e-9))
+            fail_msg("%d of 100: %g", share, same);
+        b[LINES * LINE - 1] = ' '; /* the last one may go on, and is one all the same */
+        assert_true(fabs(sk_after_same_lines(&p, &below) - same) < 0.002);
+    }
+    memset(a, 'x', LINES * LINE);
+    struct sk_part p = {.type = SAIKAI_U8, .raw = (uint8_t *)a, .size_bytes = LINES * LINE}, below = p;
+    assert_true(sk_after_same_lines(&p, &below) == 1); /* nobody knows */
+    free(a);
+    free(b);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_tell), cmocka_unit_test(a_block_needs_to_save_enough), cmocka_unit_test(what_is_clear), cmocka_unit_test(what_repeats_is_found)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_tell), cmocka_unit_test(a_block_needs_to_save_enough), cmocka_unit_test(what_is_clear), cmocka_unit_test(what_repeats_is_found), cmocka_unit_test(lines_that_are_below)};
     return sk_backend_here(SK_BACKEND_ZSTD) < 0 ? 77 : cmocka_run_group_tests(tests, NULL, NULL);
 }
