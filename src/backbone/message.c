@@ -80,6 +80,7 @@ void sk_message_encode(const struct sk_message *m, struct sk_buf *out)
         sk_buf_put_u32(out, m->how);
         sk_buf_put_u32(out, m->code);
         sk_buf_put_u32(out, m->ordered);
+        sk_buf_put_u32(out, m->ended);
         break;
     case SK_MSG_SIGNAL:
     case SK_MSG_REQUEST:
@@ -144,7 +145,8 @@ int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct s
         v.how = sk_rd_u32(&r);
         v.code = sk_rd_u32(&r);
         v.ordered = sk_rd_u32(&r);
-        if (v.how > SK_EXIT_UNENDED || v.code > 255 || v.ordered > 1)
+        v.ended = sk_rd_u32(&r);
+        if (v.how > SK_EXIT_UNENDED || v.code > 255 || v.ordered > 1 || v.ended > 1)
             r.bad = 1;
         break;
     case SK_MSG_SIGNAL:

@@ -42,9 +42,12 @@ enum sk_message_kind {
 enum sk_exit_how {
     SK_EXIT_CODE = 0,     /* exited with code */
     SK_EXIT_SIGNAL = 1,   /* killed by signal number code */
-    SK_EXIT_NO_START = 2, /* could not be executed; code is the errno */
+    SK_EXIT_NO_START = 2, /* could not be executed; code is the errno, or SK_EXIT_BARE */
     SK_EXIT_UNENDED = 3,  /* exited with 0, and MPI had begun in it and not ended */
 };
+
+/* In place of an errno: it was executed, and came to MPI without the layer, which makes of the processes that were started the ranks that were asked for. */
+enum { SK_EXIT_BARE = 255 };
 
 /* How the messages of a rank's two processes differ; as differ… in sk_keeper_page. */
 struct sk_differ {
@@ -80,6 +83,7 @@ struct sk_message {
     uint32_t how;                   /* exit: enum sk_exit_how */
     uint32_t code;                  /* exit */
     uint32_t ordered;               /* exit: it was killed by order of the launcher */
+    uint32_t ended;                 /* exit: the MPI's launcher had sent SIGTERM before */
     uint32_t number; /* signal: signal number; request: bits of enum sk_keeper_request; repair: its number; alive, as the hub gives
                         it: how many ranks in a row; pace: in how many heartbeats to speak once; kin, age: milliseconds, at most, SK_MSG_AGE_MAX: or
                         more; listens, parent: which of the services that ever listened this one is, drawn */

@@ -22,6 +22,7 @@ static struct sk_message sample(enum sk_message_kind kind)
         m.how = SK_EXIT_SIGNAL;
         m.code = 11;
         m.ordered = 1;
+        m.ended = 1;
         /* fall through */
     case SK_MSG_BEAT:
         m.at = (struct sk_progress){1ull << 40, -5, -1, 3, 1000000007, 2, 0x70002, {0}};
@@ -97,6 +98,7 @@ static void every_kind_comes_back_as_it_was(void **state)
         assert_int_equal(r.how, m.how);
         assert_int_equal(r.code, m.code);
         assert_int_equal(r.ordered, m.ordered);
+        assert_int_equal(r.ended, m.ended);
         assert_int_equal(r.number, m.number);
         assert_int_equal(r.first, m.first);
         assert_int_equal(r.n_dead, m.n_dead);

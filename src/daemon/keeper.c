@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "base/network/lastwords.h"
 #include "daemon/above.h"
+#include "daemon/rank/bare.h"
 #include "daemon/child.h"
+#include "daemon/rank/told.h"
 #include "daemon/way.h"
 #include "recovery/family.h"
 #include "store/owner/owner.h"
@@ -62,9 +64,10 @@ struct keeper {
     pid_t parent, program;
     double begins_until;     /* when the layer is no longer looked at more often for that; 0: there is none */
     double heard, next_beat; /* when the launcher was last heard; when the next beat is due */
-    int gone, ordered, released;
+    int gone, ordered, released, ended; /* ended: the MPI's launcher sent SIGTERM while the program ran */
     int apart, unsent; /* ranks are on several hosts; what the program had sent has not arrived after all that time */
     struct sk_lastwords_others others; /* whose ends nobody waits for */
+    struct sk_bare bare;
     int status;      /* of waitpid, when gone */
     int start_errno; /* the program could not be executed */
     double gone_at, next_report;
@@ -152,6 +155,7 @@ static void report_exit(struct keeper *k, double now)
 {
     struct sk_message m = message(k, SK_MSG_EXIT);
     m.ordered = (uint32_t)k->ordered;
+    m.ended = (uint32_t)k->ended;
     if (k->start_errno) {
         m.how = SK_EXIT_NO_START;
         m.code = (uint32_t)k->start_errno;
@@ -243,8 +247,7 @@ static void take_signals(struct keeper *k, double now)
     struct signalfd_siginfo info;
     while (read(k->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         int n = (int)info.ssi_signo;
-        if (n == SIGCHLD)
-            continue;
+        k->ended |= n == SIGTERM && !k->gone && (pid_t)info.ssi_pid == k->parent;
         if (n != parent_died())
             pass_signal(k, n);
         else if (getppid() != k->parent) /* not merely the thread of the parent that had started us */
@@ -441,6 +444,15 @@ static void look_whether_it_is_bound(struct keeper *k, double now)
     k->bound_at = now;
 }
 
+/* It would be another job: with more ranks than were asked for. */
+static void look_whether_it_is_bare(struct keeper *k, double now)
+{
+    if (k->gone || !sk_bare_found(&k->bare, k->program, atomic_load(&k->page->world), now))
+        return;
+    k->start_errno = SK_EXIT_BARE;
+    kill_program(k, 0);
+}
+
 /* The first difference is told with the next turn, the number of the others with each beat. */
 static int differs_newly(const struct keeper *k)
 {
@@ -488,6 +500,7 @@ static int keep(struct keeper *k)
         keep_events(k);
         look_whether_it_waits(k, now);
         look_whether_it_is_bound(k, now);
+        look_whether_it_is_bare(k, now);
         if (k->apart && !k->gone)
             sk_lastwords_look(&k->others, now);
         if (k->way && sk_way_mend(k->way, now))
@@ -513,46 +526,12 @@ static int keep(struct keeper *k)
     return rc;
 }
 
-/* 1: survivors of a death may be on other hosts. */
-static int are_apart(void)
-{
-    const char *copies = getenv(SK_WORLD_COPIES_ENV);
-    int apart = 0;
-    return getenv(SK_WORLD_HOSTS_ENV) || (copies && sscanf(copies, "%*d %*d %*d %d", &apart) == 1 && apart);
-}
-
-static uint32_t last_end(void)
-{
-    const char *text = getenv(SK_LAST_END_ENV);
-    int v = text ? atoi(text) : SK_LAST_END_UNKNOWN;
-    return v == SK_LAST_END_BY_ITSELF || v == SK_LAST_END_FROM_OUTSIDE ? (uint32_t)v
-                                                                       : SK_LAST_END_UNKNOWN;
-}
-
-/* What is no such text is as if there were none. */
-static void take_learnt(struct sk_keeper_page *page)
-{
-    const char *text = getenv(SK_LEARNT_ENV);
-    float v[5];
-    int end = -1, n = text ? sscanf(text, "%f,%f,%f,%f,%f%n", &v[0], &v[1], &v[2], &v[3], &v[4], &end) : 0;
-    if (n != 5 || end < 0 || text[end])
-        return;
-    for (int i = 0; i < 5; i++)
-        if (!(v[i] >= 0) || isinf(v[i]))
-            return;
-    page->host_rate = v[0];
-    page->program_rate = v[1];
-    page->own_faults = v[2];
-    page->own_seconds = v[3];
-    page->shape = v[4];
-}
-
 int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place *place, char **argv)
 {
     uint32_t rank = place->rank;
     struct saikai_error err = {0};
     struct keeper k = {.s = s, .rank = rank, .id = place->id, .repair = place->repair, .waits = place->waits,
-                       .page_fd = -1, .signals = -1, .events_fd = -1, .apart = are_apart(), .above = sk_above_open(getenv(SK_RUN_ENV)), .parent = getppid()};
+                       .page_fd = -1, .signals = -1, .events_fd = -1, .apart = sk_told_apart(), .above = sk_above_open(getenv(SK_RUN_ENV)), .parent = getppid(), .bare = sk_bare_begin(sk_now())};
     sk_family_spare_present();
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the program leaves behind comes to us, to be ended */
     int rc = block_signals(&k, &err);
@@ -563,7 +542,7 @@ int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place
     prctl(PR_SET_PDEATHSIG, parent_died());
     if (getppid() != k.parent)
         goto out;
-    k.page->last_end = last_end();
+    k.page->last_end = sk_told_last_end();
     if (s->remaining_ms)
         k.page->deadline_ms = (int64_t)(sk_now() * 1000) + (int64_t)s->remaining_ms;
     k.page->past_ms = (int64_t)s->past.ms;
@@ -571,7 +550,7 @@ int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place
     k.page->past_faults = s->past.faults;
     k.page->past_lost_seconds = (float)s->past.lost_ms / 1000;
     k.page->past_down_seconds = (float)s->past.down_ms / 1000;
-    take_learnt(k.page);
+    sk_told_learnt(k.page);
     if (k.apart)
         sk_lastwords_look(&k.others, sk_now());
     atomic_store(&k.page->repair, place->repair);

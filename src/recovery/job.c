@@ -12,6 +12,7 @@
 #include "base/host/starved.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "base/aside/log_aside.h"
 #include "recovery/answer/means.h"
 #include "recovery/family.h"
 #include "recovery/feed.h"
@@ -31,6 +32,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,7 +247,15 @@ static int admit(void *arg, uint32_t incarnation, const struct sk_message *order
     return rc;
 }
 
-static const struct sk_supervisor_ops ops = {start, abandon, send_message, probe, say, record, suffer, admit};
+/* The launcher has our standard output and error. */
+static int unread(void *arg)
+{
+    struct pollfd out[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
+    (void)arg;
+    return poll(out, 2, 0) > 0 && (out[0].revents | out[1].revents) & POLLERR;
+}
+
+static const struct sk_supervisor_ops ops = {start, abandon, send_message, probe, say, record, suffer, admit, unread};
 
 /* ---- what comes from outside ---- */
 
@@ -483,6 +493,14 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
     return rc ? rc : grow_tree(j, *seat, err);
 }
 
+/* Who wants it to end does not wait for a reader of its last lines. */
+static int is_to_leave(void *arg)
+{
+    sigset_t set;
+    (void)arg;
+    return !sigpending(&set) && (sigismember(&set, SIGTERM) || sigismember(&set, SIGINT) || sigismember(&set, SIGHUP) || sigismember(&set, SIGQUIT));
+}
+
 int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
                struct saikai_error *err)
 {
@@ -495,6 +513,10 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     struct sk_id number = sk_id_random();
     j.number = (uint64_t)number.b[0] + 1 + sk_hash64(number.b, sizeof number.b) / 2;
     int rc = sk_command_split(&j.then, "run.then", sk_config_text(config, "run.then"), err);
+    if (!rc)
+        rc = sk_command_check(o->program, err);
+    if (!rc)
+        rc = sk_command_check(j.then.argv, err);
     if (!rc)
         rc = sk_forwarder_bring_back(config, err);
     if (!rc)
@@ -521,6 +543,7 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for %d ranks", o->n_ranks);
         goto out;
     }
+    sk_log_aside_begin(); /* a reader that stands still must not make the ranks believe that this process is gone */
     code = loop(&j);
     sk_forwarder_finish(j.forwarder);
     j.forwarder = NULL;
@@ -541,6 +564,7 @@ out:
     sk_hosts_free(&hosts);
     sk_means_free(&j.means);
     free(seat);
+    sk_log_aside_end(is_to_leave, NULL);
     if (j.signals >= 0)
         close(j.signals);
     return rc ? rc : code;

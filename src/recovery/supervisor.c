@@ -124,8 +124,17 @@ static int any_started(const struct sk_supervisor *s)
     return 0;
 }
 
+/* 1: the MPI's launcher, or a rank, wrote to a pipe that is closed, and a start after this one would do so again. */
+static int is_unread(const struct sk_supervisor *s)
+{
+    int is_signal = s->fault.kind == &sk_fault_signal && (s->fault.code == SIGPIPE || s->fault.code == SIGTERM);
+    return s->ops->unread && (is_signal || s->fault.kind == &sk_fault_launcher) && s->ops->unread(s->arg);
+}
+
 static int exit_code_of(const struct sk_supervisor *s)
 {
+    if (is_unread(s))
+        return 128 + SIGPIPE;
     if (s->refused && !sk_fault_means(&s->fault, SK_FAULT_PROGRAMS_CODE))
         return SK_RUN_REFUSED;
     return sk_fault_exit_code(&s->fault, any_started(s));
@@ -179,6 +188,8 @@ static const char *why_not(const struct sk_supervisor *s, double now)
     const char *hopeless = sk_fault_hopeless(&s->fault, s->incarnation || any_started(s));
     if (hopeless)
         return hopeless;
+    if (is_unread(s))
+        return "nobody reads its output any more (the pipe is closed), and it would end of that again";
     if (s->refused)
         return "its store belongs to a job that is running, as said above";
     if (sk_barren_enough(s->barren, s->c.no_progress))

@@ -57,6 +57,8 @@ struct sk_supervisor_ops {
     void (*suffer)(void *arg, const struct sk_fault *f, const struct sk_hosts *h, int counts);
     /* Keepers will report as the order to repair says, in this incarnation: let them in. NULL: nothing is repaired. */
     int (*admit)(void *arg, uint32_t incarnation, const struct sk_message *order, struct saikai_error *err);
+    /* 1: nobody reads what the job prints, and whoever prints dies of that. NULL: somebody does. */
+    int (*unread)(void *arg);
 };
 
 struct sk_supervisor;

@@ -62,6 +62,30 @@ static void a_program_that_dies_everywhere_is_given_up(void **state)
 }
 
 /* As long as it gets on, the only node is used for ever. */
+/* Whoever prints dies of it again; any other fault is one as ever. */
+static void what_nobody_reads_is_given_up(void **state)
+{
+    static const struct {
+        uint32_t how, code;
+        int launcher, given_up;
+    } cases[] = {{SK_EXIT_SIGNAL, SIGPIPE, 0, 1}, {SK_EXIT_SIGNAL, SIGTERM, 0, 1}, {0, 0, SIGPIPE, 1}, {SK_EXIT_SIGNAL, SIGSEGV, 0, 0}, {SK_EXIT_CODE, 3, 0, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_supervisor_config c = crew_config();
+        struct crew *w = crew_begin(&c);
+        w->is_unread = 1;
+        if (cases[i].launcher)
+            sk_supervisor_launcher_ended(w->s, w->incarnation, cases[i].launcher, w->now);
+        else
+            crew_exit(w, 1, cases[i].how, cases[i].code, 0);
+        crew_run(w, 8);
+        assert_int_equal(crew_exit_code(w), cases[i].given_up ? 128 + SIGPIPE : -1);
+        assert_int_equal(w->starts, cases[i].given_up ? 1 : 2);
+        assert_true(!cases[i].given_up || strstr(w->event.then, "nobody reads its output"));
+        crew_finish(w);
+    }
+}
+
 static void a_single_node_is_never_left(void **state)
 {
     (void)state;
@@ -190,6 +214,7 @@ int main(void)
         cmocka_unit_test(a_lost_host_that_takes_the_others_along),
         cmocka_unit_test(a_node_whose_process_dies_three_times_is_not_used_again),
         cmocka_unit_test(a_program_that_dies_everywhere_is_given_up),
+        cmocka_unit_test(what_nobody_reads_is_given_up),
         cmocka_unit_test(a_single_node_is_never_left),
         cmocka_unit_test(a_slow_network_is_ignored_as_long_as_patience_lasts),
         cmocka_unit_test(a_death_counts_while_silence_is_ignored),

@@ -104,7 +104,12 @@ static int admit(void *arg, uint32_t incarnation, const struct sk_message *order
     return w->admit_fails ? sk_fail(err, SAIKAI_EIO, "no key today") : 0;
 }
 
-const struct sk_supervisor_ops crew_ops = {start, abandon, send_order, probe, say, record, NULL, admit};
+static int unread(void *arg)
+{
+    return ((struct crew *)arg)->is_unread;
+}
+
+const struct sk_supervisor_ops crew_ops = {start, abandon, send_order, probe, say, record, NULL, admit, unread};
 
 static void step(struct crew *w)
 {

@@ -28,7 +28,7 @@ struct crew {
     int orders, admit_fails;
     struct sk_progress at; /* what all ranks say */
     char said[4096];
-    int start_fails;
+    int start_fails, is_unread;
     struct sk_past past;   /* what the newest start was told */
     struct sk_event event; /* the newest record */
     int events;

@@ -269,6 +269,53 @@ arguments) # the program gets its arguments as they are, also those that look li
     run -n 1 -- printf '%s\n' -n --hosts 'a  b' '*' -- -v
     expect_rc 0
     printf '%s\n' -n --hosts 'a  b' '*' -- -v | cmp -s - "$work/out" || fail "arguments were changed"
+    run -n 1 -- "$victim" : -n 1 "$victim" # … but for what its launcher would make of one
+    expect_rc 2
+    expect "an argument ':' begins another program" err
+    run -n 1 --then "$victim : $victim" -- "$victim"
+    expect_rc 2
+    expect "an argument ':' begins another program" err
+    ;;
+left) # who leaves early and well is named, and not another one that the MPI's launcher ended for that
+    run -n 3 --set run.no_progress=1 -- "$victim" die=leave
+    [ "$rc" != 0 ] || fail "it ended well"
+    expect 'rank 1 on .* exited with code 0 before MPI_Finalize' err
+    refuse 'was killed by signal' err
+    expect_nothing_left
+    ;;
+closed) # who reads its output goes: the job ends, and is not started again to end of that once more
+    timeout --foreground -k 2 200 "$saikai" run --launcher "${victim##*_}" --set run.no_progress=0 -n 2 -- sh -c 'trap "" PIPE; while echo y; do sleep 0.01; done' 2>"$work/err" </dev/null | head -n 1 >"$work/out"
+    rc=${PIPESTATUS[0]}
+    expect_rc 141
+    expect '^y$' out
+    expect 'given up: nobody reads its output any more' err
+    refuse 'restart 1' err
+    expect_nothing_left
+    ;;
+unread) # nobody reads what is said, for longer than ranks wait for a launcher that is gone: the job goes on, and all is there for who reads later
+    mkfifo "$work/pipe"
+    exec 3<>"$work/pipe"
+    touch "$work/busy"
+    timeout --foreground -k 2 200 "$saikai" run -v --set run.orphan_timeout=2s -n 2 -- "$victim" while="$work/busy" >"$work/out" 2>"$work/pipe" 3<&- </dev/null &
+    wrapper=$!
+    wait_for 'begin 0' out
+    pid=$(pgrep -P $wrapper)
+    timeout 2 cat /dev/zero >"$work/pipe" # it is full
+    for i in $(seq 60); do
+        kill -USR1 "$pid"
+        sleep 0.1
+    done
+    exec 4<"$work/pipe" 3<&- # somebody always has it open to read
+    tr -d '\0' <&4 >"$work/err" &
+    reader=$!
+    exec 4<&-
+    rm "$work/busy"
+    wait $wrapper || fail "exit code $?"
+    wait $reader
+    refuse 'saikai: restart' err
+    expect '^end 0 2$' out
+    [ "$(grep -c 'signal 10 (USR1) came' "$work/err")" -ge 50 ] || fail "lines are lost"
+    expect_nothing_left
     ;;
 stdin) # (not more than 64 KiB: the mpiexec of MPICH breaks off when it cannot pass it on at once)
     seq 8000 >"$work/in"

@@ -5,7 +5,7 @@
  *   seconds=S      length of the loop (default 0.3)
  *   while=FILE     … and as long as this file is there
  *   later=S        … after a restart (default: the same)
- *   die=HOW        kill | abort | exit | mpiabort | hang | sleep | term (ignores SIGTERM and
+ *   die=HOW        kill | abort | exit | leave (with 0) | mpiabort | hang | sleep | term (ignores SIGTERM and
  * SIGINT) | fork | late (stays after its work) rank=R         which rank dies (default 1) until=N
  * only in the first N incarnations (default 1) after=S        seconds into the loop (default 0.1)
  *   setup=S        stays that long before its loop, and output=S after its use of the page
@@ -68,6 +68,8 @@ static void die(const char *how)
         abort();
     if (!strcmp(how, "exit"))
         _exit(3);
+    if (!strcmp(how, "leave"))
+        _exit(0);
     if (!strcmp(how, "mpiabort"))
         MPI_Abort(MPI_COMM_WORLD, 7);
     if (!strcmp(how, "fork")) {

@@ -19,7 +19,10 @@ static void find_libraries(struct sk_recovery_means *m, const struct sk_recovery
         sk_log(SK_LOG_NOTICE, "recovery in place needs Open MPI and its own mpirun: %s%s", lost, hooks ? ", and the hooks of the protocol are not called" : "");
     else if (sk_find_preload(f->keeper, "libsaikai-world-openmpi.so", m->world, sizeof m->world))
         sk_log(SK_LOG_NOTICE, "libsaikai-world-openmpi.so is not beside %s: %s", f->keeper, lost);
-    else if (hooks && sk_find_preload(f->keeper, "libsaikai-hooks-openmpi.so", m->hooks, sizeof m->hooks))
+    else if (strpbrk(m->world, " :")) { /* LD_PRELOAD ends a name there */
+        sk_log(SK_LOG_NOTICE, "%s cannot be preloaded, since its path has a space or a colon: %s", m->world, lost);
+        *m->world = 0;
+    } else if (hooks && sk_find_preload(f->keeper, "libsaikai-hooks-openmpi.so", m->hooks, sizeof m->hooks))
         sk_log(SK_LOG_NOTICE, "libsaikai-hooks-openmpi.so is not beside %s: the hooks of protocol %s are not called", f->keeper, m->protocol->name);
 }
 

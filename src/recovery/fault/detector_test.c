@@ -128,6 +128,65 @@ static void all_may_leave_before_mpi_ends(void **state)
     }
 }
 
+/* Only the MPI's launcher can tell a rank that leaves too early from one that ends well, and it ends the others for it. */
+static void who_left_is_blamed_and_not_whom_the_launcher_ended(void **state)
+{
+    static const struct {
+        uint32_t ended;  /* by the launcher: its neighbours' SIGTERM is */
+        double left_at;  /* rank 1, with 0 */
+        int blamed;
+    } cases[] = {{1, 100.5, 1}, {1, 102.5, 1}, {0, 102.5, 0}, {1, 100, 0}, {1, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_detector *d = begin(&config);
+        struct sk_fault f;
+        for (double t = 100; t < 103.25; t += 0.25) {
+            sk_detector_time(d, t);
+            if (t == cases[i].left_at)
+                ended(d, 1, SK_EXIT_CODE, 0, 0, t);
+            if (t == cases[i].left_at + 0.25) /* it had nothing to wait for */
+                ended(d, 3, SK_EXIT_CODE, 0, 0, t);
+        }
+        for (uint32_t r = 0; r < N; r += 2) {
+            struct sk_message m = {.kind = SK_MSG_EXIT, .rank = r, .how = SK_EXIT_SIGNAL, .code = SIGTERM, .ended = cases[i].ended};
+            sk_detector_heard(d, &m, 103.25);
+        }
+        assert_int_equal(sk_detector_check(d, 103.4, &f), cases[i].left_at > 0 ? SK_JOB_FAULT : SK_JOB_RUNS);
+        assert_int_equal(sk_detector_check(d, 103.6, &f), SK_JOB_FAULT);
+        assert_int_equal(f.rank, cases[i].blamed);
+        assert_ptr_equal(f.kind, cases[i].blamed ? &sk_fault_unended : &sk_fault_signal);
+        sk_detector_free(d);
+    }
+}
+
+/* … or MPICH's, which ends their keepers as well. One that was killed is to blame itself. */
+static void who_left_before_the_launcher_did_is_blamed(void **state)
+{
+    for (int killed = 0; killed < 2; killed++) {
+        struct sk_detector *d = begin(&config);
+        struct sk_fault f;
+        ended(d, 2, SK_EXIT_CODE, 0, 0, 100.1);
+        sk_detector_launcher_ended(d, killed ? SIGKILL : 9 << 8, 100.3);
+        assert_int_equal(sk_detector_check(d, 100.7, &f), SK_JOB_FAULT);
+        assert_ptr_equal(f.kind, killed ? &sk_fault_launcher : &sk_fault_unended);
+        assert_int_equal(f.rank, killed ? -1 : 2);
+        sk_detector_free(d);
+    }
+}
+
+/* … unless another one died. */
+static void a_death_explains_more_than_who_left(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    ended(d, 1, SK_EXIT_CODE, 0, 0, 100.1);
+    struct sk_message m = {.kind = SK_MSG_EXIT, .rank = 0, .how = SK_EXIT_SIGNAL, .code = SIGTERM, .ended = 1};
+    sk_detector_heard(d, &m, 100.2);
+    ended(d, 2, SK_EXIT_SIGNAL, SIGSEGV, 0, 100.3);
+    assert_int_equal(sk_detector_check(d, 100.3, &f), SK_JOB_FAULT);
+    assert_true(f.kind == &sk_fault_signal && f.rank == 2);
+    sk_detector_free(d);
+}
+
 static void the_launchers_sigterm_is_not_blamed(void **state)
 {
     struct sk_detector *d = begin(&config);
@@ -603,6 +662,9 @@ int main(void)
         cmocka_unit_test(a_killed_rank_is_a_fault_at_once),
         cmocka_unit_test(a_rank_that_leaves_before_mpi_ends_is_a_fault),
         cmocka_unit_test(all_may_leave_before_mpi_ends),
+        cmocka_unit_test(who_left_is_blamed_and_not_whom_the_launcher_ended),
+        cmocka_unit_test(who_left_before_the_launcher_did_is_blamed),
+        cmocka_unit_test(a_death_explains_more_than_who_left),
         cmocka_unit_test(the_launchers_sigterm_is_not_blamed),
         cmocka_unit_test(a_neighbour_that_exits_waits_for_what_made_it),
         cmocka_unit_test(a_broken_pipe_waits_for_what_broke_it),

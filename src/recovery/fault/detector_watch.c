@@ -91,8 +91,10 @@ static void blame(struct sk_detector *d, const struct sk_message *m)
     if (m->ordered || (m->how == SK_EXIT_CODE && !m->code))
         return;
     struct sk_fault f = fault_of_exit(&d->rank[m->rank], m);
-    if (!d->first.kind)
+    if (!d->first.kind) {
         d->first_at = d->rank[m->rank].heard;
+        d->first_ended = m->ended && f.kind == &sk_fault_signal && f.code == SIGTERM;
+    }
     if (!d->first.kind || explains(&f) > explains(&d->first))
         d->first = f;
 }
@@ -159,6 +161,7 @@ void sk_detector_heard(struct sk_detector *d, const struct sk_message *m, double
         take_progress(d, k, &m->at);
     if (m->kind == SK_MSG_EXIT && k->state != SK_WATCHED_GONE) {
         k->state = SK_WATCHED_GONE;
+        k->gone_at = k->heard;
         k->clean = m->how == SK_EXIT_CODE && !m->code;
         k->left = m->how == SK_EXIT_UNENDED;
         blame(d, m);

@@ -12,7 +12,7 @@ struct sk_watched {
     int clean; /* gone, with exit code 0 */
     int left;  /* gone with that before MPI had ended: well only when all do so */
     int host;
-    double heard;
+    double heard, gone_at;
     int is_again; /* its process is another one than that of the start */
     struct sk_progress at;
 };
@@ -30,7 +30,8 @@ struct sk_detector {
     struct sk_progress best;   /* the farthest of all ranks in each … */
     int worn;                  /* … or is to be looked for, since the rank that was it fell back */
     struct sk_fault first; /* of the reports of ended programs, the one that explains the others */
-    double first_at;       /* when the first of them came */
+    double first_at;       /* when the first of them came … */
+    int first_ended;       /* … and the MPI's launcher had ended that one by SIGTERM */
     int launcher_ended, launcher_status;
     double launcher_ended_at;
     struct sk_watched rank[];

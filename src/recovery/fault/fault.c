@@ -62,6 +62,11 @@ const struct sk_fault_ops sk_fault_exit = {
 
 static void describe_no_start(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
 {
+    if (f->code == SK_EXIT_BARE) {
+        snprintf(out, cap, "%s: the program came to MPI without libsaikai-world, which LD_PRELOAD names, and would have run with twins or spares as further "
+                           "ranks (run.warm=0: no spares): a script took the variable away, or the file is not seen there (a container)", w->who);
+        return;
+    }
     snprintf(out, cap, "%s: %.200s cannot be executed: %s", w->who, w->program, strerror(f->code));
 }
 

@@ -75,18 +75,28 @@ int sk_history_parse(const char *line, size_t n, struct sk_event *e)
     return c.bad || c.p ? SAIKAI_EDAMAGED : 0;
 }
 
+/* 1: what was written last was cut off, as on a disk that was full: it is no part of the next line. */
+static int is_cut(int fd)
+{
+    char last = '\n';
+    off_t size = lseek(fd, 0, SEEK_END);
+    return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
+}
+
 int sk_history_add(const char *dir, const struct sk_event *e, struct saikai_error *err)
 {
-    char path[PATH_MAX], line[SK_HISTORY_LINE + 1];
+    char path[PATH_MAX], line[SK_HISTORY_LINE + 2];
     struct stat st;
     if (stat(dir, &st))
         return sk_fail_errno(err, errno, "%s", dir);
     snprintf(path, sizeof path, "%s/history", dir);
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return sk_fail_errno(err, errno, "cannot write %s", path);
-    sk_history_print(e, line);
-    size_t n = strlen(line);
+    size_t n = (size_t)is_cut(fd);
+    *line = '\n';
+    sk_history_print(e, line + n);
+    n += strlen(line + n);
     line[n++] = '\n';
     ssize_t got = write(fd, line, n); /* in one: lines of several jobs do not mix */
     int error = errno;

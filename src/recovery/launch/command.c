@@ -71,6 +71,16 @@ int sk_command_hosts(struct sk_command *c, const char *text, char path[32],
     return 0;
 }
 
+int sk_command_check(char *const *program, struct saikai_error *err)
+{
+    for (; program && *program; program++)
+        if (!strcmp(*program, ":"))
+            return sk_fail(err, SAIKAI_ECONFIG,
+                           "an argument ':' begins another program for the MPI's launcher, whose ranks would run without Saikai: start one program "
+                           "on all ranks, such as a script that chooses by the rank in its environment (OMPI_COMM_WORLD_RANK, PMI_RANK)");
+    return 0;
+}
+
 int sk_command_split(struct sk_command *c, const char *what, const char *text,
                      struct saikai_error *err)
 {

@@ -23,6 +23,8 @@ void sk_command_set(struct sk_command *c, const char *fmt, ...)
  * the sentence that says that a quote is not closed. */
 int sk_command_split(struct sk_command *c, const char *what, const char *text,
                      struct saikai_error *err);
+/* SAIKAI_ECONFIG for program and arguments that no launcher passes on as they are: a word ":" is where all of them begin another program. */
+int sk_command_check(char *const *program, struct saikai_error *err);
 /* Text as a file that the launcher can open by *path = "/proc/self/fd/N"; valid as long as the
  * command. */
 int sk_command_hosts(struct sk_command *c, const char *text, char path[32],

@@ -110,6 +110,31 @@ static void settings_are_exported_by_name_alone(void **state)
     unsetenv("SAIKAI_STORE_PREFIX");
 }
 
+/* mpirun takes no -x then. */
+static void a_list_of_variables_grows(void **state)
+{
+    static const char name[] = "OMPI_MCA_mca_base_env_list";
+    struct sk_launch l = launch();
+    struct sk_command c = {.hosts_fd = -1};
+    const char *list = NULL;
+    setenv(name, "FOO=a b;BAR", 1);
+    setenv("SAIKAI_STORE_PREFIX", "/secret/place", 1);
+    sk_command_set(&c, "SAIKAI_KEEPER_LINK=secret");
+    assert_int_equal(sk_command_build(&sk_launcher_openmpi, &l, &c, NULL), 0);
+    assert_int_equal(has(&c, "-x"), -1);
+    for (int i = 0; i < c.n_env; i++)
+        if (!strncmp(c.env[i], name, strlen(name)))
+            list = c.env[i] + strlen(name) + 1;
+    assert_non_null(list);
+    assert_int_equal(strncmp(list, "FOO=a b;BAR;", 12), 0);
+    assert_non_null(strstr(list, ";SAIKAI_STORE_PREFIX"));
+    assert_non_null(strstr(list, ";SAIKAI_KEEPER_LINK"));
+    assert_null(strstr(list, "secret"));
+    sk_command_free(&c);
+    unsetenv("SAIKAI_STORE_PREFIX");
+    unsetenv(name);
+}
+
 static void more_arguments_are_split_as_a_shell_would(void **state)
 {
     struct sk_launch l = launch();
@@ -125,6 +150,17 @@ static void more_arguments_are_split_as_a_shell_would(void **state)
     c = (struct sk_command){.hosts_fd = -1};
     assert_int_equal(sk_command_build(&sk_launcher_mpich, &l, &c, &err), SAIKAI_ECONFIG);
     sk_command_free(&c);
+}
+
+/* Every launcher would take it for itself. */
+static void a_second_program_is_refused(void **state)
+{
+    static char *two_programs[] = {"./master", ":", "-n", "3", "./worker", NULL}, *one[] = {"./app", "a:b", "::", NULL};
+    struct saikai_error err = {0};
+    assert_int_equal(sk_command_check(two_programs, &err), SAIKAI_ECONFIG);
+    assert_non_null(strstr(err.text, "an argument ':' begins another program"));
+    assert_int_equal(sk_command_check(one, NULL), 0);
+    assert_int_equal(sk_command_check(NULL, NULL), 0);
 }
 
 static void ranks_that_share_cores_yield(void **state)
@@ -479,7 +515,9 @@ int main(void)
         cmocka_unit_test(every_form_ends_in_the_keeper_and_the_program),
         cmocka_unit_test(hosts_are_listed_as_each_form_wants_them),
         cmocka_unit_test(settings_are_exported_by_name_alone),
+        cmocka_unit_test(a_list_of_variables_grows),
         cmocka_unit_test(more_arguments_are_split_as_a_shell_would),
+        cmocka_unit_test(a_second_program_is_refused),
         cmocka_unit_test(ranks_that_share_cores_yield),
         cmocka_unit_test(spares_are_started_beyond_the_ranks),
         cmocka_unit_test(survivors_live_on_by_the_means_of_each_version),

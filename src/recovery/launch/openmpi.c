@@ -12,19 +12,39 @@
 
 extern char **environ;
 
-/* Every variable of ours has to be named, or only this host's ranks would see it. */
-static void export_environment(struct sk_command *c)
+/* In a list that is not NULL, or by an option. */
+static void export_one(struct sk_command *c, const char *entry, struct sk_buf *list)
 {
+    int n = (int)strcspn(entry, "=");
+    if (strncmp(entry, "SAIKAI_", 7))
+        return;
+    if (list) {
+        sk_buf_printf(list, ";%.*s", n, entry);
+        return;
+    }
+    sk_command_add(c, "-x");
+    sk_command_add(c, "%.*s", n, entry);
+}
+
+/* Every variable of ours has to be named, or only this host's ranks would see it. A user or a site may have a list of their own in the environment, which
+ * excludes the option -x: then it becomes longer. */
+static void export_environment(struct sk_command *c, struct saikai_error *err, int *rc)
+{
+    static const char name[] = "OMPI_MCA_mca_base_env_list";
+    const char *theirs = getenv(name);
+    struct sk_buf list = {0};
+    if (theirs)
+        sk_buf_printf(&list, "%s", theirs);
     for (char **e = environ; *e; e++)
-        if (!strncmp(*e, "SAIKAI_", 7)) {
-            sk_command_add(c, "-x");
-            sk_command_add(c, "%.*s", (int)strcspn(*e, "="), *e);
-        }
-    for (int i = 0; i < c->n_env; i++)
-        if (!strncmp(c->env[i], "SAIKAI_", 7)) {
-            sk_command_add(c, "-x");
-            sk_command_add(c, "%.*s", (int)strcspn(c->env[i], "="), c->env[i]);
-        }
+        export_one(c, *e, theirs ? &list : NULL);
+    for (int i = 0, n = c->n_env; i < n; i++)
+        export_one(c, c->env[i], theirs ? &list : NULL);
+    sk_buf_put_u8(&list, 0);
+    if (theirs && sk_buf_ok(&list))
+        sk_command_set(c, "%s=%s", name, (const char *)list.data);
+    else if (theirs)
+        *rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of variables");
+    sk_buf_free(&list);
 }
 
 /* mpirun knows this host by its name alone. */
@@ -175,7 +195,7 @@ static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_
     }
     if (l->survives && l->hosts)
         tell_places(l, c, err, &rc);
-    export_environment(c);
+    export_environment(c, err, &rc);
     if (l->survives)
         survive(l, c);
     if (rc || l->hosts)

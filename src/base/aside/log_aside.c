@@ -1,5 +1,5 @@
 /* A queue of bytes between those who log and the thread that writes. */
-#include "base/log_aside.h"
+#include "base/aside/log_aside.h"
 
 #include "base/clock.h"
 #include "base/log.h"

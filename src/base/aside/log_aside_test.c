@@ -1,5 +1,5 @@
 /* Lines to a pipe that nobody reads, that is non-blocking, or that has no reader any more: who logs goes on, and nothing is lost that has room. */
-#include "base/log_aside.h"
+#include "base/aside/log_aside.h"
 
 #include "base/clock.h"
 #include "base/log.h"
