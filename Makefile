@@ -7,7 +7,7 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap bootstrap-tests build demo check check-sanitized check-sweeps check-tsan check-debian13 check-debian13-short check-mpi-suite mutate bench bench-codec score score-archive score-lossless install uninstall fuzz format clean
+.PHONY: all bootstrap bootstrap-tests bootstrap-debian13 build demo check check-sanitized check-sweeps check-tsan check-debian13 check-debian13-short check-mpi-suite mutate bench bench-codec score score-archive score-lossless install uninstall fuzz format clean
 
 all: build
 
@@ -17,6 +17,10 @@ bootstrap:
 # What only some tests use, too.
 bootstrap-tests: bootstrap
 	@scripts/bootstrap.sh tests
+
+# What makes a Debian 13 in a folder.
+bootstrap-debian13:
+	@scripts/bootstrap.sh debian13
 
 build: bootstrap
 	@scripts/build.sh $(JOBS) $(CMAKE_FLAGS)
@@ -47,11 +51,11 @@ check-tsan: bootstrap
 	@scripts/check_tsan.sh
 
 # `make check` on Debian 13, in a root folder that debootstrap makes (as root); scripts/debian13.sh
-check-debian13:
+check-debian13: bootstrap-debian13
 	@scripts/debian13.sh check
 
 # Of these what is another matter there, with Open MPI 5 and MPICH 4.2: the whole build, and the tests of recovery in place but for further ones of logging.
-check-debian13-short:
+check-debian13-short: bootstrap-debian13
 	@scripts/debian13.sh --run sh -c 'make -s build bootstrap-tests > build.log 2>&1 || { tail -n 40 build.log; exit 1; }; scripts/check.sh build -R "^world_|^in_place_test|^launcher_test|^cluster_in_place_one" -E "^world_logging_(cg|halo|later|later_cancel|between.*|duplicates.*|memory|often_later|often_tasks)$$"'
 
 # MPICH's test suite without the layer between program and MPI and through it in each way. TESTS=DIR: the folder test/mpi of MPICH's sources, else nothing is done;

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Installs the Debian packages that Saikai is built and tested with, as far as they are missing. Does nothing, quickly,
 # when all are there. Needs root or sudo only when something is missing.
-# usage: bootstrap.sh [--list] [tests]
-#   tests   also what only some tests use (Slurm). They need root, and are skipped where it is not there: so it is installed by
-#           root alone, none of its services is started or enabled, and that it cannot be installed is no error.
+# usage: bootstrap.sh [--list] [tests] [debian13]
+#   tests     also what only some tests use (Slurm). They need root, and are skipped where it is not there: so it is installed by
+#             root alone, none of its services is started or enabled, and that it cannot be installed is no error.
+#   debian13  also what makes another Debian in a folder, which needs root as well; that it cannot be installed is no error.
 set -eu
 
 packages="build-essential cmake pkg-config gfortran
@@ -12,21 +13,23 @@ packages="build-essential cmake pkg-config gfortran
   libhdf5-dev hdf5-tools libnetcdf-dev netcdf-bin libzmq3-dev libsodium-dev libsqlite3-dev sqlite3 libhwloc-dev libpmix-dev
   libzfp-dev libblosc-dev zstd xz-utils python3 iproute2 procps mandoc bsdextrautils"
 slurm_packages="slurmctld slurmd slurm-client munge"
+debian13_packages="debootstrap"
 slurm_services="slurmctld slurmd munge"
 
-list= tests=
+list= tests= debian13=
 for word in "$@"; do
     case $word in
     --list) list=1 ;;
     tests) tests=1 ;;
+    debian13) debian13=1 ;;
     *)
-        echo "usage: bootstrap.sh [--list] [tests]" >&2
+        echo "usage: bootstrap.sh [--list] [tests] [debian13]" >&2
         exit 2
         ;;
     esac
 done
 if [ -n "$list" ]; then
-    echo $packages ${tests:+$slurm_packages}
+    echo $packages ${tests:+$slurm_packages} ${debian13:+$debian13_packages}
     exit 0
 fi
 
@@ -102,6 +105,18 @@ install_slurm() {
     done
 }
 
+install_debian13() {
+    local new
+    [ "$(id -u)" = 0 ] || return 0
+    new=$(missing_of $debian13_packages)
+    [ -n "$new" ] || return 0
+    echo "bootstrap: installing$new for the tests on Debian 13"
+    if ! install -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -o Acquire::Retries=0 $new; then
+        tail -n 3 "$log" >&2
+        echo "bootstrap: it could not be installed: the tests on Debian 13 will be skipped" >&2
+    fi
+}
+
 missing=$(missing_of $packages)
 if [ -n "$missing" ]; then
     echo "bootstrap: installing$missing"
@@ -120,3 +135,4 @@ if [ -n "$missing" ]; then
     }
 fi
 [ -z "$tests" ] || install_slurm
+[ -z "$debian13" ] || install_debian13

@@ -45,7 +45,7 @@ case ${1:-} in
 esac
 [ $# -gt 0 ] || { echo "debian13.sh: --run needs a command" >&2; exit 2; }
 [ "$(id -u)" = 0 ] || skip "only root can make a root folder"
-command -v debootstrap >/dev/null || skip "there is no debootstrap (apt-get install debootstrap)"
+command -v debootstrap >/dev/null || skip "there is no debootstrap (scripts/bootstrap.sh debian13)"
 unshare -mpf true 2>/dev/null || skip "namespaces cannot be made here"
 if [ ! -e "$root/root/.made" ]; then
     echo "making a Debian 13 in $root: this takes some minutes"
