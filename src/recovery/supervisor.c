@@ -521,6 +521,8 @@ void sk_supervisor_signal(struct sk_supervisor *s, int number, int checkpoint, i
         return;
     struct sk_progress p = sk_detector_progress(s->detector);
     int library = s->state == RUNNING && p.state == SK_KEEPER_INITIALISED;
+    if (checkpoint && s->c.copies)
+        sk_say(s, SK_LOG_NOTICE, "SIG%s: nothing is saved where each rank is two processes (run.protocol); it is passed on to the program", sigabbrev_np(number));
     if (ends && s->stop_signal) {
         if (s->state == RUNNING && now - s->stop_at > echo_s)
             sk_supervisor_clear(s, &(struct sk_fault){&sk_fault_signal, -1, -1, s->stop_signal, 0, NULL}, now);

@@ -163,6 +163,14 @@ int sk_requests_install(const struct sk_config *c, int watched, struct saikai_er
     return rc;
 }
 
+int sk_requests_hush(const struct sk_config *c, struct saikai_error *err)
+{
+    pthread_mutex_lock(&lock);
+    int rc = install(sk_config_text(c, "schedule.signals"), SK_REQUEST_CHECKPOINT, "schedule.signals", err);
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
 void sk_requests_remove(void)
 {
     int late = 0;

@@ -6,6 +6,8 @@
 #include "lib/session/session.h"
 
 int sk_requests_install(const struct sk_config *c, int watched, struct saikai_error *err); /* watched: by a launcher */
+/* Where nothing is saved: those that ask for a checkpoint alone do not end the program, as they would without a handler; nobody hears of them. */
+int sk_requests_hush(const struct sk_config *c, struct saikai_error *err);
 void sk_requests_remove(void);
 /* The job of this store is no more, others of the process are. */
 void sk_requests_forget(struct sk_id store);

@@ -170,7 +170,12 @@ int sk_session_new_silent(struct sk_group *g, struct sk_config *config, struct s
     s->silent = 1;
     sk_clock_start(&s->clock, 0);
     sk_clock_sleep(&s->clock, 0, UINT64_MAX);
-    return 0;
+    int rc = sk_requests_hush(config, err);
+    if (!rc)
+        return 0;
+    *out = NULL;
+    sk_session_abandon(s);
+    return rc;
 }
 
 void sk_session_abandon(struct sk_session *s)

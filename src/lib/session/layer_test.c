@@ -2,10 +2,13 @@
  * this test. */
 #include "lib/whole/session_testing.h"
 
+#include "lib/run/requests.h"
+
 #include "world/hooks/hooks.h"
 #include "world/world.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -221,8 +224,9 @@ static int silently(struct sk_group *g, void *arg)
     int64_t at = 7;
     (void)arg;
     memset(&layer, 0, sizeof layer);
-    CHECK(!sk_group_dup(g, &own) && !sk_session_new_silent(own, world_config("schedule.every=1"), &s, &err));
+    CHECK(!sk_group_dup(g, &own) && !sk_session_new_silent(own, world_config("schedule.every=1; schedule.signals=USR1"), &s, &err));
     CHECK(!world_protect(s, u, CELLS, &err) && !sk_session_restart(s, &restored, &at, &err) && !restored);
+    raise(SIGUSR1); /* it asks for a checkpoint, and would end the program */
     for (int64_t it = 1; it <= 20; it++)
         CHECK(sk_session_candidate(s, 0, it, &err) == 0 && layer.iteration == it);
     CHECK(!layer.marked && !layer.cut);
@@ -233,7 +237,9 @@ static int silently(struct sk_group *g, void *arg)
     memset(&st, 1, sizeof st);
     sk_session_status(s, &st, offsetof(struct saikai_status, protected_iteration)); /* of a program that knows less of it */
     CHECK(st.archived_iteration == -1 && st.checkpoints == 0 && ((char *)&st.protected_iteration)[0] == 1);
-    return world_leave(s, 0, 1);
+    int rc = world_leave(s, 0, 1);
+    sk_requests_remove();
+    return rc;
 }
 
 static void where_it_is_silent_it_tells_iterations(void **state)
