@@ -11,13 +11,24 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 
-/* How long a new connection may be overlooked at least; and no more than one part of so many of the time goes by with looking for them. */
-static const double fresh_s = 0.02, part = 64;
+/* How long a new connection may be overlooked at least, or where one was closed for it; and no more than one part of so many of the time goes by with looking for them. */
+static const double fresh_s = 0.02, replaced_s = 1, part = 64;
 
+static const char descriptors[] = "/proc/self/fd";
 static int watched = -1;
-static double look_at; /* when they are looked for again */
+static double look_at;     /* when they are looked for again */
+static double anew_at;     /* the same, where there are as many descriptors as … */
+static off_t there_were;   /* … when they were looked for */
+
+/* As Linux 6.2 and later tell it; 0: not known. */
+static off_t how_many(void)
+{
+    struct stat s;
+    return stat(descriptors, &s) ? 0 : s.st_size;
+}
 
 /* Those that are watched already stay so; those that were closed are gone. */
 static void watch(int fd)
@@ -31,7 +42,13 @@ static void watch(int fd)
 
 static void look_for_sockets(double now)
 {
-    DIR *d = opendir("/proc/self/fd");
+    off_t there_are = how_many();
+    look_at = now + fresh_s;
+    if (there_are && there_are == there_were && now < anew_at)
+        return;
+    there_were = there_are;
+    anew_at = now + replaced_s;
+    DIR *d = opendir(descriptors);
     for (const struct dirent *e; d && (e = readdir(d));)
         if (*e->d_name != '.')
             watch((int)strtol(e->d_name, NULL, 10));
@@ -56,7 +73,7 @@ int sk_arrivals_sleep(double seconds)
     double now = sk_now();
     if (watched < 0) {
         watched = epoll_create1(EPOLL_CLOEXEC);
-        look_at = 0;
+        look_at = anew_at = 0;
     }
     if (watched >= 0 && now >= look_at)
         look_for_sockets(now);

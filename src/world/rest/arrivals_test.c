@@ -11,7 +11,9 @@
 
 #include <arpa/inet.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,6 +107,38 @@ static void what_stays_unread_does_not_end_the_next_one(void **state)
     close(end[1]);
 }
 
+static int looked; /* for them all */
+
+DIR *__real_opendir(const char *name);
+DIR *__wrap_opendir(const char *name);
+DIR *__wrap_opendir(const char *name)
+{
+    looked++;
+    return __real_opendir(name);
+}
+
+/* A program may have a thousand files open. */
+static void descriptors_are_gone_through_when_there_are_others(void **state)
+{
+    int end[2];
+    struct stat s;
+    if (stat("/proc/self/fd", &s) || !s.st_size)
+        skip(); /* an older system does not say how many there are */
+    become_quiet();
+    looked = 0;
+    double begun = sk_now();
+    for (int i = 0; i < 20; i++) {
+        sk_sleep(0.025);
+        sk_arrivals_sleep(1e-4);
+    }
+    assert_true(looked <= 1 + (int)(sk_now() - begun)); /* once a second all the same */
+    connect_two(end);
+    looked = 0;
+    notices();
+    assert_true(looked >= 1);
+    close_two(end);
+}
+
 static void nothing_comes(void **state)
 {
     int woken;
@@ -141,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_ends_the_sleep),
         cmocka_unit_test(what_stays_unread_does_not_end_the_next_one),
+        cmocka_unit_test(descriptors_are_gone_through_when_there_are_others),
         cmocka_unit_test(nothing_comes),
         cmocka_unit_test(a_program_may_close_all_that_it_does_not_know),
     };
