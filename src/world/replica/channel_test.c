@@ -83,6 +83,9 @@ static void what_is_under_way_or_held_stays(void **state)
     assert_ptr_equal(c.newest, behind);
     assert_ptr_equal(sk_channel_find(&c, 0, 2)->first, b);
     b->request[1] = 0;
+    b->waited = 1; /* a request of the program's stands for it */
+    assert_int_equal(sk_channel_sweep_all(&c, a, over), 0);
+    b->waited = 0;
     b->lent = 1; /* taken from the list, not freed */
     assert_int_equal(sk_channel_sweep_all(&c, a, over), 16);
     assert_ptr_equal(c.newest, a);

@@ -6,6 +6,7 @@
 #include "world/replica/look.h"
 
 #include "world/replica/message.h"
+#include "world/replica/receives/list.h"
 #include "world/view/errors.h"
 
 #include <stdlib.h>
@@ -175,7 +176,7 @@ static int look_at_all(const struct sk_replica_open *o, int context, int tag, in
     }
     for (int i = 0; i < sk_replica.n; i++) {
         *source = next = (next + 1) % sk_replica.n;
-        if (look_at(context, *source, tag, found_tag) && !(o && sk_replica_is_claimed(o, context, *source, *found_tag)))
+        if (look_at(context, *source, tag, found_tag) && !(o && sk_receives_is_claimed(o, context, *source, *found_tag)))
             return 1;
     }
     return 0;
@@ -184,7 +185,7 @@ static int look_at_all(const struct sk_replica_open *o, int context, int tag, in
 static int is_told(struct sk_replica_open *o)
 {
     for (size_t i = 0; i < d.n_wild; i++)
-        if (d.wild[i].serial == o->serial && !sk_replica_is_claimed(o, o->context, d.wild[i].source, d.wild[i].tag)) {
+        if (d.wild[i].serial == o->serial && !sk_receives_is_claimed(o, o->context, d.wild[i].source, d.wild[i].tag)) {
             o->source = d.wild[i].source;
             o->tag = d.wild[i].tag;
             d.wild[i] = d.wild[--d.n_wild];
@@ -195,11 +196,11 @@ static int is_told(struct sk_replica_open *o)
 
 static int choose(struct sk_replica_open *o)
 {
-    int behind = sk_replica_is_behind(o), source = o->source, tag = o->tag;
+    int behind = sk_receives_is_behind(o), source = o->source, tag = o->tag;
     if (source != MPI_ANY_SOURCE && tag != MPI_ANY_TAG)
         return !behind;
     if (source != MPI_ANY_SOURCE) {
-        if (!look_at(o->context, source, tag, &tag) || sk_replica_is_claimed(o, o->context, source, tag))
+        if (!look_at(o->context, source, tag, &tag) || sk_receives_is_claimed(o, o->context, source, tag))
             return 0;
         o->tag = tag;
         return 1;
@@ -236,7 +237,7 @@ static int is_in_vain(const struct in_vain *v, const struct sk_replica_open *o)
 void sk_replica_decide(void)
 {
     struct in_vain v = {.n = 0};
-    for (struct sk_replica_open *o = sk_replica.first, *next; o; o = next) {
+    for (struct sk_replica_open *o = sk_receives_first_waiting(), *next; o; o = next) {
         next = o->next;
         if (o->channel || o->out || is_in_vain(&v, o))
             continue;
@@ -439,7 +440,7 @@ static int probe_of(int context, int source, int tag, int *flag, MPI_Status *sta
     MPI_Status s;
     int from = sk_replica_reach(sk_replica_feeder(source), source, context, &c);
     int rc = SK_CALL(Iprobe, (from, tag, c, flag, &s));
-    if (!rc && *flag && sk_replica_is_claimed(NULL, context, source, s.MPI_TAG))
+    if (!rc && *flag && sk_receives_is_claimed(NULL, context, source, s.MPI_TAG))
         *flag = 0;
     if (!rc && *flag && status != MPI_STATUS_IGNORE) {
         *status = s;

@@ -12,30 +12,17 @@
 #include "world/rest/core.h"
 #include "world/view/errors.h"
 
-#include <stdlib.h>
+/* So many receives are asked for at once; those behind them when none of these has ended, as mostly they end in their order. */
+enum { AT_ONCE = 256 };
 
-/* MPI's requests of all receives that are posted. They are asked for together: each call that finds nothing gives the processor away on a machine
+/* MPI's requests of receives that are posted. They are asked for together: each call that finds nothing gives the processor away on a machine
  * with more processes than cores. */
 static struct {
-    int most;
-    struct sk_replica_open **open;
-    MPI_Request *request;
-    MPI_Status *status;
-    int *index;
+    struct sk_replica_open *open[AT_ONCE];
+    MPI_Request request[AT_ONCE];
+    MPI_Status status[AT_ONCE];
+    int index[AT_ONCE];
 } asked;
-
-static void have_room(int n)
-{
-    if (n <= asked.most)
-        return;
-    asked.most = 2 * n;
-    asked.open = realloc(asked.open, sizeof(struct sk_replica_open *) * (size_t)asked.most);
-    asked.request = realloc(asked.request, sizeof *asked.request * (size_t)asked.most);
-    asked.status = realloc(asked.status, sizeof *asked.status * (size_t)asked.most);
-    asked.index = realloc(asked.index, sizeof *asked.index * (size_t)asked.most);
-    if (!asked.open || !asked.request || !asked.status || !asked.index)
-        sk_world_fail(SK_WORLD_FAILED, "no memory for messages between copies: the job is started again");
-}
 
 void sk_replica_stop_at_death(int error)
 {
@@ -43,20 +30,26 @@ void sk_replica_stop_at_death(int error)
         sk_world_fail(SK_WORLD_FAILED, "MPI has noticed a death, and no twin goes on then: the job is started again");
 }
 
-static void end_receives(void)
+/* The next that MPI has, from *o on. */
+static int gather(struct sk_replica_open **o)
 {
-    int n = 0, ended = 0;
-    for (struct sk_replica_open *o = sk_replica.first; o; o = o->next) {
-        if (!o->channel || o->out)
+    int n = 0;
+    for (; *o && n < AT_ONCE; *o = (*o)->next) {
+        if (!(*o)->channel || (*o)->out)
             continue;
-        have_room(n + 1);
-        asked.open[n] = o;
-        asked.request[n++] = o->request;
+        asked.open[n] = *o;
+        asked.request[n++] = (*o)->request;
     }
-    int rc = n ? SK_CALL(Testsome, (n, asked.request, &ended, asked.index, asked.status)) : 0;
+    return n;
+}
+
+/* How many of these have ended. */
+static int end_some(int n)
+{
+    int ended = 0, rc = SK_CALL(Testsome, (n, asked.request, &ended, asked.index, asked.status));
     if (rc && rc != MPI_ERR_IN_STATUS)
         sk_world_fail(SK_WORLD_FAILED, "MPI cannot receive messages: the job is started again");
-    for (int i = 0; n && i < ended; i++) { /* MPI_UNDEFINED is negative */
+    for (int i = 0; i < ended; i++) { /* MPI_UNDEFINED is negative */
         struct sk_replica_open *o = asked.open[asked.index[i]];
         o->request = MPI_REQUEST_NULL;
         o->status = asked.status[i];
@@ -64,6 +57,14 @@ static void end_receives(void)
             sk_replica_stop_at_death(o->status.MPI_ERROR);
         sk_replica_end_receive(o, rc ? o->status.MPI_ERROR : 0);
     }
+    return ended > 0 ? ended : 0;
+}
+
+static void end_receives(void)
+{
+    struct sk_replica_open *o = sk_replica.first;
+    for (int n = gather(&o); n && !end_some(n); n = gather(&o))
+        ;
 }
 
 int sk_replica_look(void)

@@ -6,6 +6,7 @@
 #include "world/replica/decide.h"
 #include "world/replica/look.h"
 #include "world/replica/receives/gaps.h"
+#include "world/replica/receives/list.h"
 #include "world/rest/bell.h"
 #include "world/rest/core.h"
 
@@ -352,14 +353,13 @@ void sk_replica_begin_receive(struct sk_replica_open *o)
         sk_replica_end_receive(o, rc);
 }
 
-/* How many of the channel have come, without a gap. */
+/* How many of the channel have come, without a gap. Its receives stand in the order of their numbers. */
 static uint64_t come(const struct sk_channel *c)
 {
-    uint64_t n = c->posted;
-    for (const struct sk_replica_open *o = sk_replica.first; o; o = o->next)
-        if (o->channel == c && o->index < n)
-            n = o->index;
-    return n;
+    const struct sk_replica_open *o = sk_replica.first;
+    while (o && o->channel != c)
+        o = o->next;
+    return o ? o->index : c->posted;
 }
 
 /* To the sender's other copy: of all channels in which something has come. */
@@ -407,11 +407,7 @@ static void acknowledge(const struct sk_replica_open *o)
 
 void sk_replica_end_receive(struct sk_replica_open *o, int rc)
 {
-    struct sk_replica_open **p = &sk_replica.first;
-    while (*p && *p != o)
-        p = &(*p)->next;
-    if (*p)
-        *p = o->next;
+    sk_receives_remove(o);
     sk_replica_found();
     o->rc = rc;
     o->done = 1;
@@ -429,43 +425,15 @@ void sk_replica_end_receive(struct sk_replica_open *o, int rc)
         SK_CALL(Grequest_complete, (o->handle));
 }
 
-/* Both might get the same message. */
-static int overlaps(const struct sk_replica_open *a, const struct sk_replica_open *b)
-{
-    return a->context == b->context && (a->source == b->source || a->source == MPI_ANY_SOURCE || b->source == MPI_ANY_SOURCE) &&
-           (a->tag == b->tag || a->tag == MPI_ANY_TAG || b->tag == MPI_ANY_TAG);
-}
-
-/* 1: it must not be posted before another one is. */
-int sk_replica_is_behind(const struct sk_replica_open *o)
-{
-    for (const struct sk_replica_open *b = sk_replica.first; b && b != o; b = b->next)
-        if ((!b->channel || b->out) && overlaps(b, o))
-            return 1;
-    return 0;
-}
-
-int sk_replica_is_claimed(const struct sk_replica_open *before, int context, int source, int tag)
-{
-    const struct sk_replica_open it = {.source = source, .tag = tag, .context = context};
-    for (const struct sk_replica_open *b = sk_replica.first; b && b != before; b = b->next)
-        if ((!b->channel || b->out) && overlaps(b, &it))
-            return 1;
-    return 0;
-}
-
 static void open_receive(struct sk_replica_open *o)
 {
-    struct sk_replica_open **p = &sk_replica.first;
     int wild = o->source == MPI_ANY_SOURCE;
-    while (*p)
-        p = &(*p)->next;
-    *p = o;
+    sk_receives_add(o);
     if (wild)
         o->serial = sk_replica.serial++;
-    if (!wild && o->tag != MPI_ANY_TAG && !sk_replica_is_behind(o))
+    if (!wild && o->tag != MPI_ANY_TAG && !sk_receives_is_behind(o))
         sk_replica_begin_receive(o);
-    else
+    else if (sk_receives_first_waiting() == o) /* for one behind others there will be time when they have theirs */
         sk_replica_look();
 }
 

@@ -52,9 +52,5 @@ void sk_replica_put_back(void);
 void sk_replica_drop(struct sk_replica_open *o);
 /* 1: the receive that this request stands for was taken back. */
 int sk_replica_was_taken(MPI_Request r);
-/* 1: it must not be posted before another one is that might get its message. */
-int sk_replica_is_behind(const struct sk_replica_open *o);
-/* 1: a message with this lane, source and tag may be that of a receive which is not posted yet, and stands before this one (NULL: of any). */
-int sk_replica_is_claimed(const struct sk_replica_open *before, int context, int source, int tag);
 
 #endif

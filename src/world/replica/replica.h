@@ -14,7 +14,7 @@
  *
  * What holds, so that nothing is lost, had twice or waited for in vain:
  * 1. The n-th receive of a channel (source, context, tag) gets the n-th message of it, in all copies. Receives that might get the same message
- *    are given their channels in the order of the program (sk_replica_is_behind).
+ *    are given their channels in the order of the program (sk_receives_is_behind).
  * 2. What was sent is kept until the receiver's other copy has said that it has it, or is dead.
  * 3. Before a receiver says what it lacks, it takes back what it waits for from the dead: what it then lacks never comes from there.
  * 4. The decisions of a lead, that nothing was found among them, are one sequence. Its twin has a beginning of it, in which all is that the
@@ -55,7 +55,8 @@ struct sk_replica_peer {
 
 /* A receive that has not ended. */
 struct sk_replica_open {
-    struct sk_replica_open *next;
+    struct sk_replica_open *next, *before;
+    uint64_t order; /* of all receives */
     struct sk_channel *channel; /* NULL: not posted */
     uint64_t index, serial;     /* in its channel; of those that name no source */
     void *buf;

@@ -3,6 +3,7 @@
  * and those that have left go back in their order. */
 #include "world/replica/look.h"
 #include "world/replica/message.h"
+#include "world/replica/receives/list.h"
 
 #include <stdlib.h>
 
@@ -24,6 +25,7 @@ static int leave(struct sk_replica_open *o)
         sk_replica_end_receive(o, rc);
     else
         o->out = 1;
+    sk_receives_look_again();
     return cancelled;
 }
 
