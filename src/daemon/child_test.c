@@ -46,9 +46,10 @@ static void a_program_sees_its_rank(void **state)
     unsetenv(SK_WORLD_COPIES_ENV);
     unsetenv(SK_WORLD_RANKS_ENV);
     unsetenv(SK_WORLD_LIBRARY_ENV);
+    sees(3, 0, "3 of 8");
+    setenv(SK_WORLD_RANKS_ENV, "6", 1);
     sees(3, 0, "3 of 8"); /* without the layer nothing is changed */
     setenv(SK_WORLD_LIBRARY_ENV, "libm.so.6", 1); /* in the place of the layer's */
-    setenv(SK_WORLD_RANKS_ENV, "6", 1);
     sees(5, 0, "5 of 6"); /* the others are warm spares */
     sees(5, 2, "5 of 6"); /* spawned alone, by the survivors */
     setenv(SK_WORLD_COPIES_ENV, "4 1000000 0 0 ", 1);
