@@ -458,7 +458,7 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
         rc = sk_find_keeper(j->config, j->keeper, sizeof j->keeper, err);
     if (!rc)
         sk_find_yield(j->config, j->keeper, j->yield, sizeof j->yield);
-    struct sk_recovery_for f = {j->form, j->launcher, j->keeper, j->o->n_ranks, 0};
+    struct sk_recovery_for f = {j->form, j->launcher, j->keeper, j->o->n_ranks, 0, j->mpi};
     if (!rc)
         rc = sk_means_find(&j->means, j->config, &f, err);
     if (!rc)

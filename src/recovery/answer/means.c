@@ -79,10 +79,11 @@ static int find_copies(struct sk_recovery_means *m, const struct sk_config *conf
 }
 
 /* Where nobody says how many: one, as it sleeps, has a few MiB of its own, and those who take its place are reached by shared memory. On several hosts it would rarely wait on the
- * right one. Open MPI 5 has functions newer than MPI 3.1, which the layer does not know: who gives them MPI_COMM_WORLD would wait for the spare. */
+ * right one. Open MPI 5 has functions newer than MPI 3.1, which the layer does not know: who gives them MPI_COMM_WORLD would wait for the spare. And of a script nobody knows whether
+ * the layer reaches what it starts. */
 static int usual_warm(const struct sk_recovery_means *m, const struct sk_recovery_for *f)
 {
-    return m->in_place && *m->world && !m->copies.ranks && !m->notices && !f->has_hosts && f->ranks > 1;
+    return m->in_place && *m->world && !m->copies.ranks && !m->notices && !f->has_hosts && f->ranks > 1 && f->mpi == SK_MPI_OPENMPI;
 }
 
 /* Warm spares are of use where a repair in place is. */

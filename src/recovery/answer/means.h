@@ -6,6 +6,7 @@
 #include "base/config/config.h"
 #include "recovery/launch/command.h"
 #include "recovery/launch/launcher.h"
+#include "recovery/launch/program.h"
 #include "recovery/supervisor.h"
 #include "world/protocol/protocol.h"
 
@@ -28,6 +29,7 @@ struct sk_recovery_for {
     const struct sk_launcher_ops *form;
     const char *launcher, *keeper; /* paths */
     int ranks, has_hosts;
+    enum sk_mpi mpi; /* that the program is linked with, as far as is seen */
 };
 
 /* First protocol and layer, which hosts are not needed for (has_hosts is not looked at); then twins and spares. SAIKAI_ECONFIG and others: what is
