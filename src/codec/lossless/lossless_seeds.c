@@ -72,11 +72,11 @@ static int seed_frame(const char *dir, const char *chain, const struct sk_array 
 }
 
 /* Forms of "predict" that it takes for large pieces, on small ones: classes in 32 lanes, of predicted values or of values as they are, and a long
- * row in segments. */
-static int seed_form(const char *dir, const char *name, const struct sk_array *a, int direct, int segments)
+ * row in segments, or with a filter along it. */
+static int seed_form(const char *dir, const char *name, const struct sk_array *a, int direct, int segments, int along)
 {
-    enum { TAME = 2, WIDE_CLASSES = 4, SEGMENTS = 8 };
-    struct sk_plan p = {.orders = {{2, segments ? 0 : 2, 0, 0}}, .tame = 1, .wide = 1};
+    enum { TAME = 2, WIDE_CLASSES = 4, SEGMENTS = 8, ALONG = 16 };
+    struct sk_plan p = {.orders = {{along ? 0 : 2, segments || along ? 0 : 2, 0, 0}}, .tame = 1, .wide = 1};
     struct sk_words l;
     struct sk_buf b = {0};
     uint64_t state = 5;
@@ -100,7 +100,11 @@ static int seed_form(const char *dir, const char *name, const struct sk_array *a
     sk_buf_put_u8(&b, 0);
     sk_buf_put_u64(&b, 0);
     sk_buf_put(&b, p.orders.half, SK_AXES);
-    sk_buf_put_u8(&b, (uint8_t)(TAME | WIDE_CLASSES | (segments ? SEGMENTS : 0)));
+    sk_buf_put_u8(&b, (uint8_t)(TAME | WIDE_CLASSES | (segments ? SEGMENTS : 0) | (along ? ALONG : 0)));
+    if (along) {
+        sk_along_difference(&p.along, along);
+        sk_along_put(&b, &p.along);
+    }
     int rc = direct ? sk_direct_encode(&p, x, &b) : sk_body_encode(&p, x, NULL, &b);
     rc = rc ? rc : save(dir, "predict_fuzz", name, &b);
     sk_buf_free(&b);
@@ -134,10 +138,12 @@ int main(int argc, char **argv)
     for (int c = 0; c < 5; c++)
         for (int s = 0; s < 2; s++)
             rc |= seed(argv[1], "library_fuzz", theirs[c], c, &shapes[s], 6);
-    rc |= seed_form(argv[1], "wide-f32-2", &(struct sk_array){SAIKAI_F32, 2, {70, 66}}, 0, 0);
-    rc |= seed_form(argv[1], "wide-f32-3", &(struct sk_array){SAIKAI_F32, 3, {66, 8, 9}}, 0, 0);
-    rc |= seed_form(argv[1], "wide-direct-f32-1", &(struct sk_array){SAIKAI_F32, 1, {2050}}, 1, 0);
-    rc |= seed_form(argv[1], "segments-f32-1", &(struct sk_array){SAIKAI_F32, 1, {32771}}, 0, 1);
+    rc |= seed_form(argv[1], "wide-f32-2", &(struct sk_array){SAIKAI_F32, 2, {70, 66}}, 0, 0, 0);
+    rc |= seed_form(argv[1], "wide-f32-3", &(struct sk_array){SAIKAI_F32, 3, {66, 8, 9}}, 0, 0, 0);
+    rc |= seed_form(argv[1], "wide-direct-f32-1", &(struct sk_array){SAIKAI_F32, 1, {2050}}, 1, 0, 0);
+    rc |= seed_form(argv[1], "segments-f32-1", &(struct sk_array){SAIKAI_F32, 1, {32771}}, 0, 1, 0);
+    rc |= seed_form(argv[1], "along-f32-1", &(struct sk_array){SAIKAI_F32, 1, {2055}}, 0, 0, 4);
+    rc |= seed_form(argv[1], "along-8-f32-1", &(struct sk_array){SAIKAI_F32, 1, {97}}, 0, 0, 7);
     rc |= seed_frame(argv[1], "fpc+gzip", &shapes[0], 1);
     rc |= seed_frame(argv[1], "predict", &shapes[1], 0);
     rc |= seed_frame(argv[1], "shuffle+zstd", &shapes[2], 6);

@@ -21,7 +21,8 @@ struct sk_scale {
     double ref, step, inverse;
 };
 
-#define SK_EDGE 3 /* most values at a row's start that have fewer than all values before them */
+#define SK_ALONG 16 /* most weights of a filter along the values */
+#define SK_EDGE  3 /* most values at a row's start that have fewer than all values before them */
 
 /* Rows below each other that are restored side by side: each of at least 16 values, with as many rows before it as terms ask for. */
 struct sk_side {
@@ -49,6 +50,12 @@ struct sk_kernel {
                     const uint8_t *skip, int tame);
     /* The same of whole rows, of which no value is skipped. NULL where vectors are too short to make it worth it. */
     void (*restore_rows)(const struct sk_side *s, struct sk_bits_in *bits);
+    /* What a filter along the values says of n of them: v[i] = - c[1] x[i-1] - … - c[weights] x[i-weights]; weights is a multiple of 4, at most
+     * SK_ALONG. */
+    void (*guess_along)(const void *x, size_t n, int weights, const double *c, double *v);
+    /* The inverse of residual after that, with a degree of 0. */
+    void (*restore_along)(void *x, size_t n, int weights, const double *c, const struct sk_scale *s, struct sk_bits_in *bits,
+                          const uint8_t *class);
     /* Plain bits below n classes: none for 0, the sign for 1, else sign and what is below the leading two. */
     uint64_t (*extra)(const uint8_t *class, size_t n);
     /* Bitwise or of n words, and the largest of them without its sign bit. */

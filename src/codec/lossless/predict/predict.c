@@ -2,7 +2,7 @@
  *
  * Bytes: u8 mode | for RAW the array's bytes; for LZ and SHUFFLED_LZ a zstd frame; else u8 shift |
  * u64 row length of a split axis (0: none) | u8 orders[SK_AXES] | u8 flags (1 masked, 2 tame, 4 classes in
- * 32 lanes, 8 one row in segments) | (u64 fill | mask) | body. Complex arrays, and arrays whose last dimension has 2 to 7 values, are
+ * 32 lanes, 8 one row in segments, 16 a filter along the values) | (the filter) | (u64 fill | mask) | body. Complex arrays, and arrays whose last dimension has 2 to 7 values, are
  * coded one component after the other. */
 #include "codec/lossless/lossless.h"
 
@@ -22,8 +22,8 @@
 
 enum { RAW = 0, PREDICTED = 1, DIRECT = 2, LZ = 3, SHUFFLED_LZ = 4 };
 
-/* what readers of the first version did not know: classes in 32 lanes, one long row in segments */
-enum { MASKED = 1, TAME = 2, WIDE_CLASSES = 4, SEGMENTS = 8 };
+/* what readers of the first version did not know: classes in 32 lanes, one long row in segments; later ones: a filter along the values */
+enum { MASKED = 1, TAME = 2, WIDE_CLASSES = 4, SEGMENTS = 8, ALONG = 16, ALL_FLAGS = 31 };
 
 #define WELL_PREDICTED 0.1 /* share of bits left */
 #define HARDLY_VARIES  12  /* times smaller */
@@ -142,6 +142,25 @@ static void set_tame(struct job *j, uint64_t most)
     j->plan.tame = most < (j->l.word == 4 ? (uint64_t)0x7f800000 : (uint64_t)(0x7ff - 16) << 52);
 }
 
+/* 1: what was taken for a fill value is only more frequent than others: it stands alone, and with a mask it takes more bits than the plan without
+ * one is thought to. (Of regions without data that thought is worth little: it knows nothing of contexts.) */
+static int is_no_fill(const struct job *j, const struct sk_plan *plain)
+{
+    const size_t n = j->l.words;
+    struct sk_buf mask = {0};
+    size_t skipped = 0, runs = 0;
+    for (size_t i = 0; i < n; i++) {
+        skipped += j->skip[i];
+        runs += j->skip[i] && (!i || !j->skip[i - 1]);
+    }
+    if (skipped > 2 * runs)
+        return 0;
+    sk_mask_put(&mask, &j->plan.shape, j->skip);
+    double bits = sk_plan_cost(&j->plan, j->y, j->skip) * (double)(n - skipped) + 8 * (double)mask.len;
+    sk_buf_free(&mask);
+    return bits > plain->cost * (double)n;
+}
+
 static int prepare(struct job *j, const void *in)
 {
     struct sk_words *l = &j->l;
@@ -158,11 +177,14 @@ static int prepare(struct job *j, const void *in)
     j->plan.kernel->survey(j->x, l->words, &all, &most);
     j->plan.shift = all ? (unsigned)__builtin_ctzll(all) : 0;
     set_tame(j, most);
+    const struct sk_plan line = j->plan;
     sk_plan_search(&j->plan, j->x);
     /* where a fill value stands in the way of prediction, it is taken out */
-    if (j->plan.cost < WELL_PREDICTED * 8 * (double)l->word ||
-        !sk_mask_find(j->x, l->words, l->word, &j->fill))
+    int masked = j->plan.cost >= WELL_PREDICTED * 8 * (double)l->word && sk_mask_find(j->x, l->words, l->word, &j->fill);
+    sk_plan_search_along(&j->plan, &line, j->x);
+    if (!masked)
         return 0;
+    const struct sk_plan plain = j->plan;
     j->skip = malloc(l->words);
     j->y = malloc(l->words * l->word);
     if (!j->skip || !j->y)
@@ -170,8 +192,15 @@ static int prepare(struct job *j, const void *in)
     sk_mask_apply(j->x, l->words, l->word, j->fill, j->skip, j->y);
     j->plan.kernel->survey(j->y, l->words, &all, &most);
     set_tame(j, most);
+    j->plan.along.weights = 0;
     sk_shape_init(&j->plan.shape, &l->array);
     sk_plan_search(&j->plan, j->y);
+    if (!is_no_fill(j, &plain))
+        return 0;
+    free(j->skip);
+    free(j->y);
+    j->skip = j->y = NULL;
+    j->plan = plain;
     return 0;
 }
 
@@ -182,7 +211,7 @@ static void set_forms(struct job *j, double bits)
     if (j->skip || j->l.words < WIDE_LEAST || bits / 8 * (double)j->l.words < LARGE)
         return;
     j->plan.wide = 1;
-    if (j->mode == PREDICTED)
+    if (j->mode == PREDICTED && !j->plan.along.weights)
         sk_shape_segments(&j->plan.shape);
 }
 
@@ -193,8 +222,10 @@ static void decide(struct job *j)
     j->mode = PREDICTED;
     if (!j->y && best > 4.0 * (double)j->l.word) {
         double direct = sk_direct_cost(&j->plan, j->x);
-        if (direct < best)
+        if (direct < best) {
             j->mode = DIRECT, best = direct;
+            j->plan.along.weights = 0;
+        }
     }
     if (repeated(&j->l, j->x) > 0.2) {
         double plain = lz_cost(&j->l, j->x, 0), shuffled = lz_cost(&j->l, j->x, 1);
@@ -212,7 +243,9 @@ static void put_head(const struct job *j, struct sk_buf *b)
     sk_buf_put_u64(b, j->plan.split);
     sk_buf_put(b, j->plan.orders.half, SK_AXES);
     sk_buf_put_u8(b, (uint8_t)((j->skip ? MASKED : 0) | (j->plan.tame ? TAME : 0) | (j->plan.wide ? WIDE_CLASSES : 0) |
-                               (j->plan.shape.segments ? SEGMENTS : 0)));
+                               (j->plan.shape.segments ? SEGMENTS : 0) | (j->plan.along.weights ? ALONG : 0)));
+    if (j->plan.along.weights)
+        sk_along_put(b, &j->plan.along);
     if (j->skip) {
         sk_buf_put_u64(b, j->fill);
         sk_mask_put(b, &j->plan.shape, j->skip);
@@ -320,7 +353,7 @@ static int get_head(struct job *j, struct sk_rd *r)
     uint64_t split = sk_rd_u64(r);
     const uint8_t *orders = sk_rd_bytes(r, SK_AXES);
     int flags = sk_rd_u8(r);
-    if (r->bad || j->plan.shift >= 8 * j->l.word || flags > (MASKED | TAME | WIDE_CLASSES | SEGMENTS))
+    if (r->bad || j->plan.shift >= 8 * j->l.word || flags > ALL_FLAGS)
         return -1;
     memcpy(j->plan.orders.half, orders, SK_AXES);
     for (int k = 0; k < SK_AXES; k++)
@@ -330,7 +363,9 @@ static int get_head(struct job *j, struct sk_rd *r)
         return -1;
     j->plan.tame = (flags & TAME) != 0;
     j->plan.wide = (flags & WIDE_CLASSES) != 0;
-    if ((flags & MASKED) && (flags & (WIDE_CLASSES | SEGMENTS)))
+    if ((flags & MASKED) && (flags & (WIDE_CLASSES | SEGMENTS | ALONG)))
+        return -1;
+    if ((flags & ALONG) && ((flags & SEGMENTS) || j->plan.shape.axes != 1 || sk_along_get(r, &j->plan.along)))
         return -1;
     if ((flags & SEGMENTS) && (orders[1] || sk_shape_segments(&j->plan.shape)))
         return -1;

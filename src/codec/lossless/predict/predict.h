@@ -27,10 +27,18 @@ static inline size_t sk_chunk_values(const struct sk_chunk *c)
     return c->rows * (c->to - c->from);
 }
 
+/* A filter along the values of an array of one axis: the prediction of x[i] is - c[1] x[i-1] - … - c[weights] x[i-weights], of the first
+ * ones the value before. weights is a multiple of 4; 0: there is none. */
+struct sk_along {
+    int weights;
+    double c[SK_ALONG + 1];
+};
+
 /* How a piece is coded. */
 struct sk_plan {
     struct sk_shape shape;
     struct sk_orders orders;
+    struct sk_along along; /* in place of orders */
     size_t split; /* row length the fastest axis was split into, 0: not */
     unsigned shift;
     int wide; /* classes in 32 lanes */
@@ -67,6 +75,19 @@ void sk_restore_rows(struct sk_predictor *p, const struct sk_chunk *c, size_t ro
 /* Choose orders (and a split) by trying them on a sample. plan->shape, word, kernel and shift are
  * set. */
 void sk_plan_search(struct sk_plan *p, const void *x);
+/* Bits per value that is not skipped, by the plan that was found. */
+double sk_plan_cost(const struct sk_plan *p, const void *x, const uint8_t *skip);
+/* Then, where no value is skipped: a filter along the values in place of what was found, where it is much shorter. line: the plan as it was before. */
+void sk_plan_search_along(struct sk_plan *p, const struct sk_plan *line, const void *x);
+
+/* Filters along the values (predict_along.c). The plain difference of an order up to 7, and one of SK_ALONG weights fitted to m samples of an array,
+ * of n[k] values from x[k] on, after as many differences. 0, or -1: there is no such filter. */
+void sk_along_difference(struct sk_along *a, int order);
+int sk_along_fit(struct sk_along *a, const struct sk_plan *p, const void *const x[], const size_t n[], int m, int differences);
+/* Sums that cannot overflow where a plan is tame, and numbers that are finite: of one that is read, too. */
+int sk_along_usable(const struct sk_along *a);
+void sk_along_put(struct sk_buf *b, const struct sk_along *a);
+int sk_along_get(struct sk_rd *r, struct sk_along *a); /* 0, or -1: damaged */
 
 /* The scale of a chunk's values when they lie on a decimal or binary grid; step 0 in *scale: they
  * do not. */

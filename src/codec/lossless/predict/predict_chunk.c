@@ -71,12 +71,48 @@ static double *sums(const struct sk_predictor *p, const struct sk_chunk *c, cons
     return store + SK_EDGE;
 }
 
+/* The first values of all have too few before them. */
+static size_t begin_along(const struct sk_plan *p, const struct sk_chunk *c, size_t n)
+{
+    const size_t weights = (size_t)p->along.weights;
+    return c->first >= weights ? 0 : weights - c->first < n ? weights - c->first : n;
+}
+
+static void predict_along(const struct sk_plan *p, const struct sk_chunk *c, const void *x, const struct sk_scale *scale, void *r)
+{
+    static const double before[4] = {1, -1}, nothing[1 + 1] = {0};
+    double v[SK_CHUNK_VALUES];
+    size_t n = sk_chunk_values(c), some = begin_along(p, c, n);
+    for (size_t i = 0; i < some; i++)
+        p->kernel->residual(at(p, x, c->first + i), nothing + 1, 1, c->first + i > 0, before, scale, (uint8_t *)r + i * p->word);
+    if (n == some)
+        return;
+    p->kernel->guess_along(at(p, x, c->first + some), n - some, p->along.weights, p->along.c, v);
+    p->kernel->residual(at(p, x, c->first + some), v, n - some, 0, p->along.c, scale, (uint8_t *)r + some * p->word);
+}
+
+static void restore_along(const struct sk_plan *p, const struct sk_chunk *c, void *x, const struct sk_scale *scale,
+                          struct sk_bits_in *bits, const uint8_t *class)
+{
+    static const double before[4] = {1, -1}, nothing[1 + 1] = {0};
+    size_t n = sk_chunk_values(c), some = begin_along(p, c, n);
+    uint8_t *to = (uint8_t *)x + c->first * p->word;
+    for (size_t i = 0; i < some; i++)
+        p->kernel->restore(to + i * p->word, nothing + 1, 1, c->first + i > 0, before, scale, bits, class + c->first + i, NULL, 0);
+    if (n > some)
+        p->kernel->restore_along(to + some * p->word, n - some, p->along.weights, p->along.c, scale, bits, class + c->first + some);
+}
+
 void sk_predict_chunk(struct sk_predictor *p, const struct sk_chunk *c, const void *x,
                       const struct sk_scale *scale, void *r)
 {
     double store[SK_EDGE + SK_CHUNK_VALUES];
     const struct sk_plan *plan = p->plan;
     size_t n = sk_chunk_values(c), nx = c->to - c->from;
+    if (plan->along.weights) {
+        predict_along(plan, c, x, scale, r);
+        return;
+    }
     set_terms(p, c);
     double *v = sums(p, c, x, c->first, n, store);
     size_t skip = c->from ? 0 : n < SK_EDGE ? n : SK_EDGE;
@@ -98,6 +134,10 @@ void sk_restore_chunk(struct sk_predictor *p, const struct sk_chunk *c, void *x,
     double store[SK_EDGE + SK_CHUNK_VALUES];
     const struct sk_plan *plan = p->plan;
     size_t nx = c->to - c->from;
+    if (plan->along.weights) {
+        restore_along(plan, c, x, scale, bits, class);
+        return;
+    }
     set_terms(p, c);
     for (size_t row = 0; row < c->rows; row++) {
         size_t first = c->first + row * nx, i = 0;

@@ -50,8 +50,8 @@ static void take_sample(struct sample *s, const struct sk_plan *p, const void *x
     }
 }
 
-/* Bits per value of the sample: plain bits, and the entropy of the classes. */
-static double cost(const struct sk_plan *p, const struct sample *s, const void *x)
+/* Bits per value of the sample that is not skipped: plain bits, and the entropy of the classes. */
+static double cost_of(const struct sk_plan *p, const struct sample *s, const void *x, const uint8_t *skip)
 {
     uint64_t r[SK_CHUNK_VALUES];
     uint8_t class[SK_CHUNK_VALUES];
@@ -64,13 +64,18 @@ static double cost(const struct sk_plan *p, const struct sample *s, const void *
         sk_predict_chunk(&predictor, &s->chunk[i], x, &s->scale[i], r);
         p->kernel->classes(r, m, class);
         for (size_t k = 0; k < m; k++)
-            h[class[k]]++;
-        n += (double)m;
+            if (!skip || !skip[s->chunk[i].first + k])
+                h[class[k]]++, n++;
     }
     for (int c = 0; c < SK_CLASSES; c++)
         if (h[c])
             bits += h[c] * ((c + (c == 1)) / 2 + log2(n / h[c]));
-    return bits / n;
+    return n > 0 ? bits / n : 0;
+}
+
+static double cost(const struct sk_plan *p, const struct sample *s, const void *x)
+{
+    return cost_of(p, s, x, NULL);
 }
 
 /* Better orders by steps of `step` halves on one axis at a time, until none helps. */
@@ -181,4 +186,57 @@ void sk_plan_search(struct sk_plan *p, const void *x)
     }
     search(p, x);
     try_splits(p, x);
+}
+
+double sk_plan_cost(const struct sk_plan *p, const void *x, const uint8_t *skip)
+{
+    struct sample s;
+    take_sample(&s, p, x, p->shape.total > 16 * 1024 ? MANY : SAMPLES, p->shape.total > 16 * 1024 ? 32768 : sample_size(&p->shape));
+    return cost_of(p, &s, x, skip);
+}
+
+/* Take the filter where it saves more than `least` of the bits that the best so far needs. */
+static void try_along(struct sk_plan *best, const struct sk_plan *line, const struct sk_along *a, const struct sample *s, const void *x,
+                      double least)
+{
+    struct sk_plan now = *line;
+    now.along = *a;
+    now.cost = cost(&now, s, x);
+    if (now.cost < best->cost * (1 - least))
+        *best = now;
+}
+
+/* A filter along all values, where differences of few orders leave much that more of the values before would tell: differences of higher orders,
+ * and weights fitted after as many, or fewer. It is restored more slowly and has to be worth that. */
+void sk_plan_search_along(struct sk_plan *p, const struct sk_plan *line, const void *x)
+{
+    enum { FEWEST = 4096, HIGHEST = 7 };
+    const double worth = 0.02, better = 0.002;
+    const void *from[SAMPLES];
+    size_t n[SAMPLES];
+    struct sk_along a;
+    struct sample s;
+    struct sk_plan best = *p;
+    int order = p->split ? 3 : p->orders.half[0] / 2;
+    if (line->shape.axes != 1 || line->shape.total < FEWEST || p->cost < 2)
+        return;
+    take_sample(&s, line, x, SAMPLES, sample_size(&line->shape));
+    for (int i = 0; i < s.n; i++) {
+        from[i] = (const uint8_t *)x + s.chunk[i].first * p->word;
+        n[i] = sk_chunk_values(&s.chunk[i]);
+    }
+    for (int d = 4; d <= HIGHEST && order >= d - 1; d++) {
+        double before = best.cost;
+        sk_along_difference(&a, d);
+        try_along(&best, line, &a, &s, x, best.along.weights ? 0 : worth);
+        order = best.cost < before ? d : order;
+    }
+    int fitted = -1;
+    for (int d = order; d >= 0 && (fitted == d + 1 || d >= order - 1 - (best.along.weights != 0)); d--) {
+        double before = best.cost;
+        if (!sk_along_fit(&a, line, from, n, s.n, d))
+            try_along(&best, line, &a, &s, x, best.along.weights ? better : worth);
+        fitted = best.cost < before ? d : fitted;
+    }
+    *p = best;
 }
