@@ -5,6 +5,7 @@
 #include "codec/team.h"
 #include "codec/wavelet/fill.h"
 
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -141,7 +142,8 @@ double sk_measure_range(int type, const void *data, size_t n_bytes, int threads)
     if (!(s.high >= s.low))
         return 0;
     size_t size = type == SAIKAI_F32 || type == SAIKAI_C64 ? sizeof(float) : sizeof(double);
-    return sk_fill_range(data, n_bytes / size, size, s.low, s.high);
+    double range = sk_fill_range(data, n_bytes / size, size, s.low, s.high);
+    return range < DBL_MAX ? range : DBL_MAX;
 }
 
 double sk_measure_error(int type, const void *x, const void *y, size_t n_bytes)

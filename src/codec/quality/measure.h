@@ -5,8 +5,8 @@
 #include "codec/codec.h"
 
 /* max - min of the finite values of n_bytes of a floating-point type, found by `threads` threads
- * (as of sk_team_size) when there are many; 0 when there are none. May be +Inf when the difference
- * overflows. */
+ * (as of sk_team_size) when there are many; 0 when there are none. The largest number where the difference
+ * overflows: what is a share of it is then at most half as much as was asked. */
 double sk_measure_range(int type, const void *data, size_t n_bytes, int threads);
 /* Widen [*low, *high] to these values, those not finite left out. */
 void sk_measure_extremes(int type, const void *data, size_t n_bytes, double *low, double *high);

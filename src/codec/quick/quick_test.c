@@ -122,6 +122,40 @@ static void bounds_are_of_the_range(void **unused)
     assert_true(20 * log10(range / sqrt(sum / 3000)) >= 60);
 }
 
+/* The difference of the extremes is more than any number: bounds that are a part of it are kept all the same, by the codec and by streams. */
+static void the_widest_range_has_bounds_too(void **unused)
+{
+    enum { N = 3000 };
+    static const struct sk_bound bounds[] = {{SK_BOUND_REL, 1e-2}, {SK_BOUND_REL, 1e-6}, {SK_BOUND_PSNR, 40}};
+    const struct sk_array a = {SAIKAI_F64, 1, {N}};
+    double x[N], y[N];
+    uint8_t code[9 * N + 1000];
+    for (int i = 0; i < N; i++)
+        x[i] = 1.7e308 * sin(0.01 * i);
+    for (size_t b = 0; b < 2 * sizeof bounds / sizeof *bounds; b++) {
+        const struct sk_bound *bound = &bounds[b / 2];
+        struct sk_stream_options stream = {.codec.bound = *bound};
+        struct sk_buf frame = {0};
+        size_t made;
+        double most = 0, square = 0;
+        if (b % 2) {
+            assert_int_equal(sk_stream_encode_buf("quick", &a, x, &stream, &frame, NULL, NULL), 0);
+            assert_int_equal(sk_stream_decode_buf(frame.data, frame.len, &a, y, 1, NULL, NULL), 0);
+        } else {
+            assert_int_equal(sk_codec_quick.encode(&a, x, &stream.codec, code, sizeof code, &made, NULL), 0);
+            assert_int_equal(sk_codec_quick.decode(&a, code, made, y, NULL), 0);
+        }
+        for (int i = 0; i < N; i++) {
+            double e = fabs(x[i] / 1.7e308 - y[i] / 1.7e308) / 2;
+            most = e > most ? e : most;
+            square += e * e / N;
+        }
+        if (bound->kind == SK_BOUND_REL ? !(most <= bound->value) : !(-10 * log10(square) >= bound->value))
+            fail_msg("case %zu: %g, %g", b, most, square);
+        sk_buf_free(&frame);
+    }
+}
+
 /* Two values in a smooth field are far less than what is kept; the fill value takes a bit, and a block of it a byte. */
 static void smooth_fields_become_small(void **unused)
 {
@@ -287,6 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_value_is_within_its_bound),
         cmocka_unit_test(bounds_are_of_the_range),
+        cmocka_unit_test(the_widest_range_has_bounds_too),
         cmocka_unit_test(smooth_fields_become_small),
         cmocka_unit_test(without_a_bound_or_floats_it_says_so),
         cmocka_unit_test(instruction_sets_do_not_differ),
