@@ -39,10 +39,20 @@ struct sk_archive_delta {
 /* A seat holds what unpacking takes, the block below once more in the order of a filter, tables of
  * the compressor, and one block of ours filtered and packed; the rest of the pipeline holds
  * 4 × threads + 6 blocks. */
+static uint64_t seat_bytes(const struct sk_unpack_need *largest)
+{
+    return largest->work_bytes + 2 * largest->raw_bytes + SK_PACK_TABLES;
+}
+
+uint64_t sk_archive_delta_least(const struct sk_unpack_need *largest)
+{
+    return (seat_bytes(largest) + 2) / 3 * 4;
+}
+
 int sk_archive_delta_share(uint64_t memory, int threads, const struct sk_unpack_need *largest,
                            uint64_t *unit)
 {
-    uint64_t seat = largest->work_bytes + 2 * largest->raw_bytes + SK_PACK_TABLES;
+    uint64_t seat = seat_bytes(largest);
     for (int n = threads; n > 0; n--)
         if ((uint64_t)n * seat <= memory / 4 * 3) {
             *unit = (memory - (uint64_t)n * seat) / (uint64_t)(4 * threads + 6 + 2 * n);

@@ -11,6 +11,9 @@
 int sk_archive_delta_share(uint64_t memory_bytes, int threads, const struct sk_unpack_need *largest,
                            uint64_t *unit_bytes);
 
+/* The least memory with which that is not 0. */
+uint64_t sk_archive_delta_least(const struct sk_unpack_need *largest);
+
 /* Whether there is memory for columns of numbers after those of a previous archive: a quarter of all of it. */
 int sk_archive_delta_numbers(const struct sk_ska_plan *p);
 

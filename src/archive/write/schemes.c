@@ -6,6 +6,7 @@
 #include "archive/write/pipeline.h"
 #include "archive/write/chance/whole_chance.h"
 
+#include "base/config/units.h"
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/order.h"
@@ -62,6 +63,7 @@ void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options 
 static int share_memory(struct sk_ska_plan *p, uint64_t *fits, struct saikai_error *err)
 {
     struct sk_unpack_need all = {0}, most = {0}, need;
+    char allowed[32];
     /* the strongest compressor takes eleven times what it looks back at */
     *fits = p->opt.memory_bytes / (uint64_t)((sk_ska_plan_strong(p) ? 16 : 4) * p->threads + 6);
     for (size_t i = 0; p->previous && i < p->previous->a->block_count; i++) {
@@ -78,10 +80,8 @@ static int share_memory(struct sk_ska_plan *p, uint64_t *fits, struct saikai_err
     p->seat = most;
     if ((p->comparing = sk_archive_delta_share(p->opt.memory_bytes, p->threads, &most, fits)))
         return 0;
-    sk_log(
-        SK_LOG_WARN,
-        "too little memory to build on %s, whose blocks have %llu bytes: this archive stands alone",
-        p->previous->path, (unsigned long long)most.raw_bytes);
+    sk_log(SK_LOG_WARN, "too little memory to build on %s: its buffers may take %s, and would take %llu MiB: this archive stands alone", p->previous->path,
+           sk_format_size(allowed, sizeof allowed, p->opt.memory_bytes), (unsigned long long)((sk_archive_delta_least(&most) + (1 << 20) - 1) >> 20));
     sk_opened_free(p->previous);
     p->previous = NULL;
     return 0;

@@ -46,12 +46,25 @@ static void too_little_is_told(void **state)
     assert_int_equal(unit, SK_PACK_TABLES / (4 * 4 + 6 + 2));
 }
 
+static void the_least_is_known(void **state)
+{
+    (void)state;
+    uint64_t unit;
+    for (uint64_t work = 0; work < 9; work++) {
+        const struct sk_unpack_need need = {.work_bytes = work, .raw_bytes = 3 * MIB};
+        uint64_t least = sk_archive_delta_least(&need);
+        assert_int_equal(sk_archive_delta_share(least, 3, &need, &unit), 1);
+        assert_int_equal(sk_archive_delta_share(least - 1, 3, &need, &unit), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test(seats_take_three_quarters_at_most),
         cmocka_unit_test(too_little_is_told),
+        cmocka_unit_test(the_least_is_known),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
