@@ -321,7 +321,7 @@ static int look_at_parts(struct sk_archive_delta *g, struct seat *s, size_t i, s
         if (rc)
             break;
         more[k] = sk_after_look(&s->room, &parts[k], r, numbers, &below[k]);
-        s->rows_of = more[k].bytes > 0 ? k + 1 : s->rows_of;
+        s->rows_of = more[k].pieces_alone > 0 ? 0 : more[k].bytes > 0 ? k + 1 : s->rows_of;
     }
     return rc ? sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts") : 0;
 }
@@ -351,9 +351,9 @@ static int encode_parts(struct sk_archive_delta *g, struct seat *s, size_t i, st
             rc = encode_part(s, p, chance, &by_itself, s->rows_of == k + 1, &below[k], err);
         *all_alone &= by_itself.data != NULL;
         *expected += by_itself.data ? (double)by_itself.bytes : chance->alone_bytes;
-        sk_log(SK_LOG_DEBUG, "archive: block %zu, part %u, %s: %zu bytes, %.0f alone%s, about %.0f after the set before, %zu so far", i, k,
+        sk_log(SK_LOG_DEBUG, "archive: block %zu, part %u, %s: %zu bytes, %.0f alone%s, about %.0f after the set before (of the same pieces alone: %.0f), %zu so far", i, k,
                g->p->a.classes[g->p->a.parts[b->first + k].class].key, p->size_bytes, by_itself.data ? (double)by_itself.bytes : chance->alone_bytes,
-               by_itself.data ? "" : " about", chance->bytes, s->out.len);
+               by_itself.data ? "" : " about", chance->bytes, chance->pieces_alone, s->out.len);
     }
     return rc;
 }

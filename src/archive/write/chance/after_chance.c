@@ -169,7 +169,7 @@ static size_t one_piece(struct sk_after_room *w, const struct sk_part *p, const 
     return *n && sk_block_encode(&w->coder, &piece, 1, r, &w->piece, NULL) ? SIZE_MAX : w->piece.len;
 }
 
-/* The same by columns, of pieces from all over the part; few bytes are all looked at. */
+/* The same by columns, of pieces from all over the part; few bytes are all looked at. below NULL: alone. */
 static double about_numbers(struct sk_after_room *w, const struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below)
 {
     enum { MOST = 40 << 10, LEAST = 8 << 10, PIECES = 4 };
@@ -178,7 +178,7 @@ static double about_numbers(struct sk_after_room *w, const struct sk_part *p, co
         return 0;
     piece = piece < MOST ? piece : MOST;
     struct sk_recipe quick = *r; /* of so few bytes of numbers by their place another level leaves about the same */
-    quick.level = r->form == SK_FORM_ROWS_AFTER && r->level == LEVEL_ROWS ? 1 : r->level;
+    quick.level = r->form != SK_FORM_TEXT_AFTER && r->form != SK_FORM_LABELLED_AFTER && (!below || r->level == LEVEL_ROWS) ? 1 : r->level;
     for (size_t k = 0; k < PIECES; k++) {
         w->coder.same_rows = k > 0;
         size_t n = piece, one = one_piece(w, p, &quick, below, p->size_bytes / (2 * PIECES) * (2 * k + 1), &n);
@@ -206,6 +206,8 @@ struct sk_after_chance sk_after_look(struct sk_after_room *w, const struct sk_pa
     c.bytes = about_numbers(w, p, &c.by, below);
     w->coder.previous = NULL;
     w->coder.places = NULL;
+    if ((r->form == SK_FORM_ROWS || r->form == SK_FORM_WIDE) && r->backend == SK_BACKEND_ZSTD && !sk_after_is_clear(&c))
+        c.pieces_alone = about_numbers(w, p, r, NULL);
     return c;
 }
 
@@ -231,7 +233,9 @@ int sk_after_saves_too_little(const struct sk_after_chance *c, size_t count)
 /* Samples may err, of predictions the least. */
 int sk_after_is_clear(const struct sk_after_chance *c)
 {
-    static const double CLEARLY = 0.92, CLEARLY_PREDICTED = 0.97;
+    static const double CLEARLY = 0.92, CLEARLY_PREDICTED = 0.97, OF_SAME_PIECES = 0.97;
+    if (c->bytes > 0 && c->bytes <= OF_SAME_PIECES * c->pieces_alone)
+        return 1;
     return c->bytes > 0 && c->bytes <= (c->alone->form == SK_FORM_PREDICT ? CLEARLY_PREDICTED : CLEARLY) * c->alone_bytes;
 }
 

@@ -18,6 +18,7 @@ struct sk_after_chance {
     int numbers;                   /* 1: there are columns of numbers below: by `by` it takes about `bytes` */
     struct sk_recipe by;
     double bytes; /* 0: nobody knows */
+    double pieces_alone; /* the same of these pieces, alone; 0: nobody has asked */
 };
 
 /* How bytes come after those below, and columns of numbers, of text or of rows after the same ones; r: how they are coded alone. */

@@ -90,9 +90,43 @@ static void what_is_clear(void **state)
         if (sk_after_is_clear(&c) != parts[i].clear || sk_after_is_hopeless(&c, 2000, 1000) != parts[i].hopeless)
             fail_msg("part %zu", i);
     }
+    /* of the same pieces it takes less, whatever all of the part was thought to take */
+    const struct sk_recipe rows = {.form = SK_FORM_ROWS};
+    struct sk_after_chance same = {.alone = &rows, .alone_bytes = 1000, .numbers = 1, .bytes = 1100, .pieces_alone = 1150};
+    assert_true(sk_after_is_clear(&same));
+    same.pieces_alone = 1120;
+    assert_false(sk_after_is_clear(&same));
+    same.bytes = 0;
+    assert_false(sk_after_is_clear(&same));
     const struct sk_recipe r = {.form = SK_FORM_BYTES};
     const struct sk_after_chance nothing = {.alone = &r, .numbers = 1, .bytes = 1950};
     assert_true(sk_after_is_hopeless(&nothing, 2000, 1990)); /* finds nothing, whatever it takes alone */
+}
+
+/* Rows of numbers, of which only a table for each piece is dear: pieces say more than all of the part takes alone, but less than they do alone. */
+static void rows_are_held_against_themselves(void **state)
+{
+    (void)state;
+    enum { ROW = 4 };
+    const struct sk_recipe r = {.form = SK_FORM_ROWS, .backend = SK_BACKEND_ZSTD, .level = 5, .share = 0.3};
+    struct sk_ska_segment s = {.box = {1, 1, sizeof now}};
+    struct sk_part p = {.type = SAIKAI_U8, .segments = &s, .count = 1, .raw = (uint8_t *)now, .size_bytes = sizeof now, .native = 1}, below = p;
+    const struct sk_part *previous = &below;
+    uint64_t place = 0;
+    below.raw = (uint8_t *)then;
+    for (int moved = 0; moved < 2; moved++) {
+        struct sk_after_room w = {.places = &place};
+        for (size_t i = 0; i < VALUES; i++) {
+            then[i] = 1 + uneven() + 1e-9 * uneven();
+            now[i] = i % ROW ? 1 + uneven() + 1e-9 * uneven() : moved ? then[i] : 1 + uneven() + 1e-9 * uneven();
+        }
+        struct sk_after_chance c = sk_after_look(&w, &p, &r, 1, &previous);
+        assert_true(c.bytes > c.alone_bytes && c.pieces_alone > 0.5 * sizeof now);
+        assert_int_equal(sk_after_is_clear(&c), moved);
+        assert_null(w.coder.previous);
+        sk_coder_free(&w.coder);
+        sk_buf_free(&w.piece);
+    }
 }
 
 /* One part in a hundred of what does not shrink is below, at another place: it is found, and nothing where there is nothing. */
@@ -150,6 +184,6 @@ static void lines_that_are_below(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_tell), cmocka_unit_test(a_block_needs_to_save_enough), cmocka_unit_test(what_is_clear), cmocka_unit_test(what_repeats_is_found), cmocka_unit_test(lines_that_are_below)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_tell), cmocka_unit_test(a_block_needs_to_save_enough), cmocka_unit_test(what_is_clear), cmocka_unit_test(rows_are_held_against_themselves), cmocka_unit_test(what_repeats_is_found), cmocka_unit_test(lines_that_are_below)};
     return sk_backend_here(SK_BACKEND_ZSTD) < 0 ? 77 : cmocka_run_group_tests(tests, NULL, NULL);
 }
