@@ -31,14 +31,17 @@ static void put_value(void *to, size_t i, int type, double x)
         memcpy((uint8_t *)to + 4 * i, type == SAIKAI_F32 ? (void *)&y : (void *)&z, 4);
 }
 
-/* A rough field, and how it moved on: by something smooth. */
-static void make(void *now, void *then, int type)
+/* A rough field, and how it moved on: by something smooth. Of each of MOST_PIECES pieces of its first half so many values stood before it that are gone. */
+static void make(void *now, void *then, int type, size_t gone)
 {
     for (size_t i = 0; i < VALUES; i++) {
         double x = uneven();
         put_value(then, i, type, x);
         put_value(now, i, type, x + 0.05 * sin(1e-3 * (double)i) + 1e-5 * uneven());
     }
+    size_t width = type == SAIKAI_F64 ? 8 : 4, piece = VALUES / 2 / MOST_PIECES;
+    for (size_t k = 0; k < MOST_PIECES; k++)
+        memmove((uint8_t *)now + width * k * piece, (uint8_t *)now + width * k * (piece + gone), width * piece);
 }
 
 /* What a part takes that is cut into so many pieces, each of them `apart` bytes further behind the one before than it is here. */
@@ -81,13 +84,17 @@ static void pieces_go_on(void **state)
     uint8_t *now = malloc(8 * VALUES), *then = malloc(8 * VALUES);
     assert_true(now && then);
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
-        make(now, then, types[k]);
+        make(now, then, types[k], 0);
         size_t one = left(now, then, types[k], 1, 0), many = left(now, then, types[k], MOST_PIECES, 0), elsewhere = left(now, then, types[k], MOST_PIECES, 64);
         if (one > VALUES / 2 * (types[k] == SAIKAI_F64 ? 6u : 3u)) /* rough as they are, they take nearly all of their bytes alone */
             fail_msg("type %d: %zu bytes", types[k], one);
         if (many > one + one / 200)
             fail_msg("type %d: %zu bytes in one piece, %zu in many", types[k], one, many);
         assert_true(elsewhere > one); /* each where it says that it was, which is wrong */
+        make(now, then, types[k], 64 / (types[k] == SAIKAI_F64 ? 8 : 4));
+        size_t moved = left(now, then, types[k], MOST_PIECES, 64);
+        if (moved > elsewhere / 10 * 9)
+            fail_msg("type %d: %zu bytes of pieces that have moved, %zu of such that are not there", types[k], moved, elsewhere);
     }
     free(now);
     free(then);
