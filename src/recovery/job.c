@@ -76,7 +76,7 @@ struct job {
     double deadline;        /* 0: none */
     struct sk_starved starved; /* as of … */
     double starved_at;
-    int signals;
+    int signals, hurried; /* hurried: who wants the end does not wait for a reader */
     sigset_t old_mask;
 };
 
@@ -255,6 +255,13 @@ static int unread(void *arg)
     return poll(out, 2, 0) > 0 && (out[0].revents | out[1].revents) & POLLERR;
 }
 
+/* 1: what reads our output has not taken what is there: a launcher that has the rest of it is not hung. */
+static int is_full(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) == 0;
+}
+
 static const struct sk_supervisor_ops ops = {start, abandon, send_message, probe, say, record, suffer, admit, unread};
 
 /* ---- what comes from outside ---- */
@@ -280,6 +287,7 @@ static void take_signals(struct job *j, double now)
         if (n == SIGCHLD)
             continue;
         sk_log(SK_LOG_INFO, "signal %d (%s) came", n, sigabbrev_np(n));
+        j->hurried |= n == SIGTERM || n == SIGINT || n == SIGHUP || n == SIGQUIT;
         sk_supervisor_signal(j->supervisor, n,
                              is_listed(sk_config_text(j->config, "schedule.signals"), n),
                              is_listed(sk_config_text(j->config, "schedule.stop_signals"), n), now);
@@ -335,6 +343,8 @@ static void turn(struct job *j, double until)
     take_signals(j, now);
     note_ended(j, now);
     look_at_launcher(j, now);
+    if (!j->hurried && is_full())
+        sk_process_is_waited_for(j->launchers, now);
     sk_process_tick(j->launchers, now);
     if (j->hosts)
         sk_keyring_tick(j->keyring, j->hub, j->hosts, j->seat, j->o->n_ranks, now, &j->old_mask);

@@ -18,6 +18,7 @@ struct process {
     pid_t pid;
     uint32_t incarnation;
     double term_at, kill_at; /* INFINITY: not planned, or done */
+    double patience;         /* until the former, when it was given up */
     double looked_at, stopped_at; /* stopped_at 0: it runs */
     int told;                     /* that it is stopped */
 };
@@ -130,7 +131,17 @@ void sk_process_abandon(struct sk_processes *p, uint32_t incarnation, double pat
 {
     for (int i = 0; i < p->n; i++)
         if (p->at[i].incarnation == incarnation) {
+            p->at[i].patience = patience_s;
             p->at[i].term_at = now + patience_s;
+            p->at[i].kill_at = p->at[i].term_at + kill_after_s;
+        }
+}
+
+void sk_process_is_waited_for(struct sk_processes *p, double now)
+{
+    for (int i = 0; i < p->n; i++)
+        if (isfinite(p->at[i].term_at) && p->at[i].patience > 0) {
+            p->at[i].term_at = fmax(p->at[i].term_at, now + p->at[i].patience);
             p->at[i].kill_at = p->at[i].term_at + kill_after_s;
         }
 }

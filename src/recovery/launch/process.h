@@ -21,6 +21,8 @@ int sk_process_start(struct sk_processes *p, uint32_t incarnation, const struct 
 /* Let it end by itself until now + patience_s, then SIGTERM, then, two seconds later, SIGKILL. */
 void sk_process_abandon(struct sk_processes *p, uint32_t incarnation, double patience_s,
                         double now);
+/* Those that were given up with patience, and have not been told to end, have as much of it from now on: they wait for somebody else. */
+void sk_process_is_waited_for(struct sk_processes *p, double now);
 /* 1: the next one that ended, each told once. Collects all other children that ended, too. */
 int sk_process_ended(struct sk_processes *p, uint32_t *incarnation, int *wait_status);
 /* Send what is due. */
