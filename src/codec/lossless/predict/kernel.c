@@ -20,9 +20,11 @@
 #define JOIN(a, b)  JOIN2(a, b)
 #define NAME(x)     JOIN(x, SUFFIX)
 
-/* LANES: values of 8 bytes in a vector register, with less than 4 of them rows side by side cost more than they save */
+/* LANES: values of 8 bytes in a vector register that rows side by side are restored with; 0: not in a form of their own. With less than 4 they cost
+ * more than they save, with 8 they save time only where much is added up. RESTORE_ROWS: the form that is used. */
 #define TARGET
-#define LANES  0
+#define LANES        0
+#define RESTORE_ROWS NULL
 #define T      float
 #define W      uint32_t
 #define I      int32_t
@@ -43,10 +45,12 @@
 #undef I
 #undef TARGET
 #undef LANES
+#undef RESTORE_ROWS
 
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx2,bmi,bmi2,lzcnt")))
-#define LANES  4
+#define LANES        4
+#define RESTORE_ROWS NAME(restore_rows)
 #define T      float
 #define W      uint32_t
 #define I      int32_t
@@ -67,8 +71,8 @@
 #undef I
 #undef TARGET
 #undef LANES
+#undef RESTORE_ROWS
 
-#define LANES 8
 #ifdef __clang__
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512cd,bmi,bmi2,lzcnt")))
 #else
@@ -76,6 +80,8 @@
     __attribute__((target(                                                                         \
         "avx512f,avx512dq,avx512bw,avx512vl,avx512cd,bmi,bmi2,lzcnt,prefer-vector-width=512")))
 #endif
+#define LANES        0
+#define RESTORE_ROWS restore_rows_f32_avx2
 #define T      float
 #define W      uint32_t
 #define I      int32_t
@@ -85,6 +91,22 @@
 #undef T
 #undef W
 #undef I
+#undef LANES
+#undef RESTORE_ROWS
+#define LANES        8
+#define RESTORE_ROWS restore_rows_f64_either
+static void restore_rows_f64_avx512(const struct sk_side *s, struct sk_bits_in *bits);
+
+/* In short rows vectors twice as long have half of the rows under way, and wait for them. */
+static void restore_rows_f64_either(const struct sk_side *s, struct sk_bits_in *bits)
+{
+    enum { MANY_TERMS = 8, LONG_ROW = 60 };
+    if (s->terms->n >= MANY_TERMS && s->nx >= LONG_ROW)
+        restore_rows_f64_avx512(s, bits);
+    else
+        restore_rows_f64_avx2(s, bits);
+}
+
 #define T      double
 #define W      uint64_t
 #define I      int64_t
@@ -96,6 +118,7 @@
 #undef I
 #undef TARGET
 #undef LANES
+#undef RESTORE_ROWS
 #endif
 
 const struct sk_kernel *sk_kernel_at(size_t word, int level)

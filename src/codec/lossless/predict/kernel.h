@@ -33,6 +33,7 @@ struct sk_side {
     const int *degree;     /* [SK_EDGE + 1], along the row: for its first values, and the others */
     const double (*c)[4];  /* [SK_EDGE + 1] */
     const struct sk_scale *scale;
+    int tame; /* no prediction can be NaN */
 };
 
 /* The prediction of x[i] is v[i] + c[1] v[i-1] + … - c[1] x[i-1] - c[2] x[i-2] - …, where v[-3 …

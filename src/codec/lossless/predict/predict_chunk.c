@@ -169,6 +169,7 @@ void sk_restore_rows(struct sk_predictor *p, const struct sk_chunk *c, size_t ro
                                  .terms = &p->terms,
                                  .degree = p->degree,
                                  .c = (const double(*)[4])p->c,
-                                 .scale = scale};
+                                 .scale = scale,
+                                 .tame = plan->tame};
     plan->kernel->restore_rows(&side, bits);
 }

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { BEFORE = 6 }; /* rows before the first one, that terms see */
@@ -48,7 +49,11 @@ static size_t values(const struct field *f)
 static void make(struct field *f, size_t word, size_t nx, size_t rows, int terms, int kind, unsigned wide)
 {
     uint64_t state = 77 + nx + rows;
-    *f = (struct field){.word = word, .nx = nx, .rows = rows, .terms = {terms, {nx, 2 * nx, 5 * nx, 6 * nx}, {1.5, -0.75, 0.5, -0.25}}};
+    *f = (struct field){.word = word, .nx = nx, .rows = rows, .terms = {.n = terms}};
+    for (int k = 0; k < terms; k++) {
+        f->terms.lag[k] = (size_t)(1 + 5 * k % BEFORE) * nx;
+        f->terms.weight[k] = (k % 2 ? -0.75 : 1) / (1 + k);
+    }
     struct sk_array a = {word == 4 ? SAIKAI_F32 : SAIKAI_F64, 1, {values(f)}};
     f->x = malloc(values(f) * word);
     sk_sample_fill(kind, &a, f->x, 3);
@@ -85,30 +90,47 @@ static void one_by_one(const struct field *f, const struct along *l, const struc
     free(store);
 }
 
-static void compare(const struct field *f, const struct along *l, const struct sk_scale *s)
+/* 1: all values are such that no prediction from them is NaN. */
+static int is_tame(const struct field *f, const uint8_t *x)
+{
+    for (size_t i = 0; i < values(f); i++) {
+        double v = f->word == 4 ? ((const float *)x)[i] : ((const double *)x)[i];
+        if (!(fabs(v) < 1e30))
+            return 0;
+    }
+    return 1;
+}
+
+static void restored_again(const struct field *f, const struct along *l, const struct sk_scale *s, const struct sk_kernel *k, int tame,
+                           const uint8_t *x, uint64_t end)
 {
     const size_t bytes = values(f) * f->word, before = BEFORE * f->nx * f->word;
-    uint8_t *x = malloc(bytes), *y = malloc(bytes);
     struct sk_bits_in bits = {.p = f->raw};
-    memcpy(x, f->x, bytes);
+    uint8_t *y = malloc(bytes);
+    memcpy(y, f->x, before);
+    memset(y + before, 0x5a, bytes - before);
+    const struct sk_side side = {y + before, f->class, f->nx, f->rows, &f->terms, l->degree, l->c, s, tame};
+    k->restore_rows(&side, &bits);
+    assert_memory_equal(x, y, bytes);
+    assert_int_equal(bits.at, end);
+    free(y);
+}
+
+static void compare(const struct field *f, const struct along *l, const struct sk_scale *s)
+{
+    uint8_t *x = malloc(values(f) * f->word);
+    struct sk_bits_in bits = {.p = f->raw};
+    memcpy(x, f->x, values(f) * f->word);
     one_by_one(f, l, s, x, &bits);
     for (int level = 0; level < 3; level++) {
         const struct sk_kernel *k = sk_kernel_at(f->word, level);
         if (!k)
             continue;
         assert_int_equal(k->extra(f->class, f->rows * f->nx), bits.at);
-        if (!k->restore_rows)
-            continue;
-        struct sk_bits_in again = {.p = f->raw};
-        memcpy(y, f->x, before);
-        memset(y + before, 0x5a, bytes - before);
-        const struct sk_side side = {y + before, f->class, f->nx, f->rows, &f->terms, l->degree, l->c, s};
-        k->restore_rows(&side, &again);
-        assert_memory_equal(x, y, bytes);
-        assert_int_equal(again.at, bits.at);
+        for (int tame = 0; k->restore_rows && tame <= is_tame(f, x); tame++)
+            restored_again(f, l, s, k, tame, x, bits.at);
     }
     free(x);
-    free(y);
 }
 
 static void every_form_and_length_of_rows(void **state)
@@ -119,7 +141,7 @@ static void every_form_and_length_of_rows(void **state)
         for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
             for (size_t l = 0; l < sizeof alongs / sizeof *alongs; l++)
                 for (size_t s = 0; s < sizeof scales / sizeof *scales; s++) {
-                    make(&f, word, lengths[n], 1 + (7 * n + 5 * l + s) % 40, (int)((n + l + s) % 5), 1, n % 3 ? 50 : 1000000);
+                    make(&f, word, lengths[n], 1 + (7 * n + 5 * l + s) % 40, (int)((n + l + s) % 5) * 3, 1, n % 3 ? 50 : 1000000);
                     compare(&f, &alongs[l], &scales[s]);
                     drop(&f);
                 }
