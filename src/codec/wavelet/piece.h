@@ -45,6 +45,11 @@ enum {
  * the shortest. */
 #define PIECE_CLOSE 1.05
 
+/* Adaptive codes take up to three times as long to restore as static ones: where time counts, these may be longer by this factor. */
+#define PIECE_WORTH 1.1
+/* From this level on bytes alone count. */
+enum { PIECE_BEST_LEVEL = 9 };
+
 /* How to predict. */
 struct plan {
     int causal, hold; /* hold: of causal.h */
@@ -71,6 +76,7 @@ struct piece {
     size_t most;         /* encoder: bytes of the best plan so far, SIZE_MAX: there is none */
     size_t least_static; /* encoder: bytes of the shortest static codes so far, the same */
     double least_bits;   /* encoder: of the plans so far, before they are coded */
+    int thrifty;         /* encoder: time counts, too, and not bytes alone */
     int sparse, bilevel, packed, fine; /* how codes, mask and filters are coded: see the options */
     int lowest, highest; /* exponents of most values */
     struct special special;
@@ -99,6 +105,8 @@ int sk_piece_choose(struct piece *p, struct sk_plane_writer *codes, struct plan 
 int sk_piece_transform(const struct piece *p, const struct lift_shape *shape, const struct plan *plan,
                     int trial, struct lift *lift, struct causal *causal, struct sk_buf *head,
                     struct sk_plane_writer *codes, struct saikai_error *err);
+/* Encoder: a plan that takes more than so many times the bits of another one is not coded. */
+double sk_piece_close(const struct piece *p);
 /* Step of a causal piece; encoder: with this plan. */
 double sk_piece_step(const struct piece *p);
 double sk_piece_plan_step(const struct piece *p, const struct plan *plan);

@@ -46,8 +46,14 @@ int sk_piece_transform(const struct piece *j, const struct lift_shape *shape, co
     lift->fit = 1;
     lift->trial = trial;
     lift->thorough = j->thorough;
-    lift->most_bits = PIECE_CLOSE * j->least_bits;
+    lift->most_bits = sk_piece_close(j) * j->least_bits;
     return sk_lift_encode(lift, j->source, j->mask, head, codes, err);
+}
+
+/* A further plan is made for what it may save: where time counts, not to see whether it does. */
+double sk_piece_close(const struct piece *j)
+{
+    return j->thrifty ? 1 : PIECE_CLOSE;
 }
 
 /* Bits per sampled value that a plan would take. */
@@ -202,6 +208,12 @@ static int is_close(const struct plan *plan, double bits, double least)
     return least < 1 ? bits - unseen_bits(plan) <= many * least + more : bits <= least * (1.02 + 0.3 / (least * least));
 }
 
+/* How many plans may be tried on all of the piece: each further one takes nearly as long as the first. */
+static int most_finalists(const struct piece *j)
+{
+    return j->thrifty ? PIECE_FINALISTS - 1 : PIECE_FINALISTS;
+}
+
 /* Leave the plans that large boxes do not rule out, since they take less than `far` times the least of them, the best first; returns how
  * many. A few bytes tell little: only what takes several times as many loses then. */
 static int near_the_least(struct plan *plan, int n, double *cost, double least, double far)
@@ -253,11 +265,11 @@ static int narrow(const struct piece *j, struct plan *plan, int n, const double 
 }
 
 /* The plan with its reach or a longer one: whether the longer one is to be tried on the whole, too, since edges hide in boxes what it
- * saves, is for data of few bits. */
+ * saves, is for data of few bits; where time counts, only of plans that may be the best. */
 static int add_with_reach(const struct piece *j, const struct plan *plan, size_t most, double least, struct sk_plane_writer *codes,
                           struct plan *all, double *cost)
 {
-    const double hopeless = 4, few = 2.5;
+    const double hopeless = j->thrifty ? 1.25 : 4, few = 2.5;
     struct plan other = *plan;
     other.reach = LIFT_MOST_REACH;
     if (plan->causal || sk_piece_parameter(j, "reach=", -1) > 0 || *cost > hopeless * least)
@@ -315,7 +327,7 @@ static int choose_small(const struct piece *j, const struct plan *plan, int n,
     m = leave_one_reach(all, cost, m, least);
     double few = 8 * least / (double)most; /* bits of a value, of which boxes say the less the fewer they are */
     m = near_the_least(all, m, cost, least, 1.1 + 0.5 / (1 + few * few));
-    m = m < PIECE_FINALISTS ? m : PIECE_FINALISTS;
+    m = m < most_finalists(j) ? m : most_finalists(j);
     memcpy(out, all, (size_t)m * sizeof *all);
     return m;
 }

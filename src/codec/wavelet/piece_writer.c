@@ -115,10 +115,10 @@ static void put_header(struct piece *j, struct sk_buf *out)
 }
 
 /* What adaptive codes may take at most to be worth it, when static ones take so many bytes at least: tables come to these. */
-static size_t most_sparse(const struct piece *j, size_t least)
+static size_t most_sparse(const struct piece *j, size_t least, double worth)
 {
     size_t most = least + least / 16 + 512;
-    return most < j->most ? most : j->most;
+    return (size_t)((double)(most < j->most ? most : j->most) / worth);
 }
 
 /* The codes in the form that is shorter. The adaptive one ends early where it is longer, or where another plan is better anyway; it is left
@@ -129,12 +129,14 @@ static int put_codes(struct piece *j, struct sk_plane_writer *codes, double bits
 {
     struct sk_buf sparse = {0};
     size_t least = (size_t)(bits / 8);
+    double worth = j->thrifty ? PIECE_WORTH : 1;
     int is_far = least / (FAR + 1) * FAR > j->least_static, rc = 0;
     j->least_static = least < j->least_static ? least : j->least_static;
-    j->sparse = !is_far && !sk_plane_writer_sparse(codes, most_sparse(j, least), &sparse) && sk_buf_ok(&sparse);
-    if (j->sparse ? sparse.len > least : least < j->most) {
+    j->sparse = !is_far && !sk_plane_writer_sparse(codes, most_sparse(j, least, worth), &sparse) && sk_buf_ok(&sparse);
+    double priced = worth * (double)sparse.len;
+    if (j->sparse ? priced > (double)least : least < j->most) {
         rc = sk_plane_writer_finish(codes, out, err);
-        j->sparse = j->sparse && !rc && sparse.len < out->len;
+        j->sparse = j->sparse && !rc && priced < (double)out->len;
     }
     if (j->sparse) { /* which end anywhere, as far as they tell: hence the length */
         out->len = 0;
@@ -148,7 +150,7 @@ static int put_codes(struct piece *j, struct sk_plane_writer *codes, double bits
 /* Are the `bits` that a plan needs at least too many to be worth coding, since another plan needs fewer? */
 static int is_lost(struct piece *j, double bits)
 {
-    int lost = bits > PIECE_CLOSE * j->least_bits;
+    int lost = bits > sk_piece_close(j) * j->least_bits;
     j->least_bits = bits < j->least_bits ? bits : j->least_bits;
     return lost;
 }

@@ -196,7 +196,7 @@ static int encode_part(const struct piece *whole, const struct sk_array *a, cons
 {
     struct sk_codec_options opt = {.bound = {SK_BOUND_ABS, bound},
                                    .parameter = whole->opt->parameter};
-    struct piece j = {.a = a, .in = in, .opt = &opt, .size = whole->size, .is_part = 1};
+    struct piece j = {.a = a, .in = in, .opt = &opt, .size = whole->size, .is_part = 1, .thrifty = whole->thrifty};
     j.n = size_of(a) / j.size;
     int rc = encode_job(&j, out, err);
     if (!rc && !sk_buf_ok(out))
@@ -293,7 +293,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
     if (opt->bound.kind != SK_BOUND_NONE && !(opt->bound.value >= 0 && isfinite(opt->bound.value)))
         return sk_fail(err, SAIKAI_EBOUND, "an error bound of %g: it must be a number, 0 or more",
                        opt->bound.value);
-    struct piece j = {.a = a, .in = in, .opt = opt, .size = sk_type_size(a->type)};
+    struct piece j = {.a = a, .in = in, .opt = opt, .size = sk_type_size(a->type), .thrifty = opt->level < PIECE_BEST_LEVEL};
     size_t bytes = size_of(a);
     if (bytes == (size_t)-1)
         return sk_fail(err, SAIKAI_ENOTSUP, "an array too large for one piece");

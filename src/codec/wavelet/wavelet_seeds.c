@@ -24,7 +24,7 @@ static void write_seed(const char *dir, const char *name, const struct sk_array 
     snprintf(path, sizeof path, "%s/%s", dir, name);
     FILE *out = fopen(path, "wb");
     struct saikai_error err = {0};
-    struct sk_codec_options opt = {.bound = {bound > 0 ? SK_BOUND_REL : SK_BOUND_NONE, bound},
+    struct sk_codec_options opt = {.level = 9, .bound = {bound > 0 ? SK_BOUND_REL : SK_BOUND_NONE, bound},
                                    .parameter = parameter};
     if (d && f && code && out) {
         for (size_t i = 0; i < n; i++)

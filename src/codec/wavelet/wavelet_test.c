@@ -1,5 +1,6 @@
 /* The bound holds for each value of random arrays of every kind, without a bound all is exact,
  * masks and scales cost little, and damage is refused. */
+#include "codec/wavelet/piece.h"
 #include "codec/wavelet/wavelet.h"
 
 #include "base/types.h"
@@ -137,7 +138,7 @@ static size_t round_trip(const struct sk_array *a, const void *in, size_t n,
                          const struct sk_bound *bound)
 {
     struct saikai_error err = {0};
-    struct sk_codec_options opt = {.bound = *bound};
+    struct sk_codec_options opt = {.bound = *bound, .level = next() & 1 ? 9 : 0};
     size_t cap = sk_codec_wavelet.max_encoded(a), size = 0, bytes = n * sk_type_size(a->type);
     uint8_t *code = malloc(cap), *back = malloc(bytes + 1);
     assert_non_null(code);
@@ -465,6 +466,41 @@ static void test_stretches_are_held(void **unused)
     free(in);
 }
 
+enum { SIDE = 160, PLANE = SIDE * SIDE };
+
+/* Code a plane within a bound at a level; is the code adaptive? */
+static int is_adaptive(const double *x, double bound, int level, size_t *size)
+{
+    struct sk_array a = {.type = SAIKAI_F64, .ndims = 2, .dims = {SIDE, SIDE}};
+    struct sk_codec_options opt = {.bound = {SK_BOUND_ABS, bound}, .level = level};
+    struct saikai_error err;
+    static double back[PLANE];
+    static uint8_t code[PLANE * sizeof *back + 64];
+    assert_int_equal(sk_codec_wavelet.encode(&a, x, &opt, code, sizeof code, size, &err), 0);
+    assert_int_equal(sk_codec_wavelet.decode(&a, code, *size, back, &err), 0);
+    check(&a, x, back, PLANE, &opt.bound);
+    assert_int_equal(code[0], PIECE_EXTENDED);
+    return ((code[1] | code[2] << 8) & PIECE_SPARSE) != 0;
+}
+
+/* Adaptive codes are kept where they save more than their time is worth, and at the highest level wherever they are shorter: they save
+ * little of noise that is now and then beyond the bound, and much where what is not zero lies together, as along a ring. */
+static void test_time_counts(void **unused)
+{
+    static double noise[PLANE], ring[PLANE];
+    size_t usual, best;
+    state = 88172645463325252u;
+    for (size_t i = 0; i < PLANE; i++) {
+        noise[i] = (uniform() + uniform() + uniform() + uniform() - 2) * 0.009 + 0.01 * (double)(i / SIDE);
+        ring[i] = tanh(0.3 * (hypot((double)(i % SIDE), (double)(i / SIDE)) - 100));
+    }
+    assert_true(is_adaptive(noise, 1e-2, PIECE_BEST_LEVEL, &best));
+    assert_false(is_adaptive(noise, 1e-2, 0, &usual));
+    assert_true(usual >= best && (double)usual < PIECE_WORTH * (double)best);
+    assert_true(is_adaptive(ring, 1e-3, PIECE_BEST_LEVEL, &best));
+    assert_true(is_adaptive(ring, 1e-3, 0, &usual));
+}
+
 static void test_refusals(void **unused)
 {
     struct saikai_error err = {0};
@@ -515,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_scale_is_free),    cmocka_unit_test(test_long_filters), cmocka_unit_test(test_plans_of_small_pieces), cmocka_unit_test(test_edges_are_apart),
         cmocka_unit_test(test_psnr_is_met),      cmocka_unit_test(test_fill_is_out_of_range),
         cmocka_unit_test(test_spikes_are_cheap), cmocka_unit_test(test_stretches_are_held), cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_time_counts),
         cmocka_unit_test(test_refusals),         cmocka_unit_test(test_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
