@@ -21,6 +21,13 @@ static void choose_form(int level, int copies)
         sk_world_cannot(SK_WORLD_MPI, "this MPI takes no error handler of the layer's");
 }
 
+/* Whose calls follow each other can be replicated as long as one thread makes them. In place its stack is left, and with it whatever keeps the other
+ * threads from calling MPI meanwhile. */
+static int is_too_much(int level, int copies)
+{
+    return level > (copies ? MPI_THREAD_SERIALIZED : MPI_THREAD_FUNNELED);
+}
+
 /* What is lacking is said. */
 static void look_what_lacks(int level, int copies)
 {
@@ -29,8 +36,9 @@ static void look_what_lacks(int level, int copies)
         sk_world_cannot(SK_WORLD_MPI, "this MPI cannot be repaired in place (Open MPI 4 can, and Open MPI 5 that was made and started with its fault tolerance)");
     else if (copies && !form->replicates)
         sk_world_cannot(SK_WORLD_MPI, "run.protocol=replication needs Open MPI 4, or Open MPI 5 that was made and started with its fault tolerance: no twin takes over with this MPI");
-    else if (level > MPI_THREAD_FUNNELED)
-        sk_world_cannot(SK_WORLD_THREADS, "calls of MPI by several threads (the program asked for MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE)");
+    else if (is_too_much(level, copies))
+        sk_world_cannot(SK_WORLD_THREADS, level > MPI_THREAD_SERIALIZED ? "calls of MPI by several threads (the program asked for MPI_THREAD_MULTIPLE)"
+                                                                      : "calls of MPI by several threads (the program asked for MPI_THREAD_SERIALIZED)");
 }
 
 /* MPI has begun: from now on handles are remembered, when the keeper wants that and all is there for it. */
@@ -66,6 +74,8 @@ static void arm(int level)
         if (copies)
             sk_replica_leave_at_once();
     }
+    if (level == MPI_THREAD_SERIALIZED && sk_world.replicates)
+        sk_world_expect_one_thread();
     unsetenv(SK_WORLD_ENV); /* programs that this one starts are no ranks */
     unsetenv(SK_WORLD_JOIN_ENV);
     unsetenv(SK_WORLD_RANKS_ENV);

@@ -77,6 +77,22 @@ void sk_world_fail(enum sk_world_reason why, const char *what)
     _exit(SAIKAI_EXIT_CODE);
 }
 
+static _Thread_local int calls; /* this thread is the one that calls MPI */
+
+void sk_world_expect_one_thread(void)
+{
+    calls = sk_world.one_thread = 1;
+}
+
+int sk_world_look_who_calls(void)
+{
+    if (calls)
+        return 0;
+    sk_world.one_thread = 0;
+    sk_world_cannot(SK_WORLD_FUNCTION, "MPI called by a second thread");
+    return 0;
+}
+
 /* ---- handles ---- */
 
 static void check(const struct sk_objects *t, uint64_t key, const char *what)

@@ -44,6 +44,7 @@ struct sk_world {
     int cannot;       /* said, and told to the launcher */
     int logs;         /* the protocol logging is at work (log.h) */
     int replicates;   /* the protocol replication is (replica/replica.h) */
+    int one_thread;   /* the program may call MPI by other threads than that which began it, and has not */
     int makes;        /* one of these was chosen: the layer makes communicators itself (comms/made.h) */
     int done;         /* MPI_Finalize after a repair: the real one would wait for the dead */
     int rank, size;   /* in MPI_COMM_WORLD */
@@ -88,8 +89,11 @@ void *sk_world_real(const char *name);
         sk_world_aside = was_;                                          \
         rc_aside_;                                                      \
     })
+/* From now on another thread's first call of MPI cannot be replicated. The other one is called for each, and returns 0. */
+void sk_world_expect_one_thread(void);
+int sk_world_look_who_calls(void);
 /* Call it as it is: nobody is to be repaired, or MPI calls itself. */
-#define SK_PLAIN (__builtin_expect(!sk_world.armed || sk_world_depth, 1))
+#define SK_PLAIN (__builtin_expect(!sk_world.armed || sk_world_depth, 1) || (__builtin_expect(sk_world.one_thread, 0) && sk_world_look_who_calls()))
 #define SK_ALIAS(name) extern __typeof__(MPI_##name) MPI_##name __attribute__((alias("PMPI_" #name), visibility("default")));
 #define SK_WRAP(name, params) \
     SK_ALIAS(name)            \

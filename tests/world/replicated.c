@@ -2,13 +2,14 @@
  * which messages came. Rank 0 keeps account of what it told the others, and all compare at the end: a twin that did not see the same as the
  * one before it would be found out. It does not use Saikai, but with
  * WITH_SAIKAI calls saikai_checkpoint in each step.
- * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck|made|idup|init|window|where|flip:WHO:AT] [MICROSECONDS]
+ * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck|made|idup|init|window|where|serial|threads|flip:WHO:AT] [MICROSECONDS]
  * made: on communicators of the program's own, which live for some steps. idup: made by MPI_Comm_idup, with other numbers at some ranks. init: and there with persistent requests and sends that are buffered, of some
- * ranks alone, whose messages others receive in other ways. window: and with what is not replicated. where: what is sent depends on the host, and on who
+ * ranks alone, whose messages others receive in other ways. window: and with what is not replicated. serial: the program asks for MPI_THREAD_SERIALIZED; threads: and a second thread calls MPI. where: what is sent depends on the host, and on who
  * else is on it.
  * flip:WHO:AT turns one bit round in one process of the first start, that with the number WHO: before it sends its message with tag 1 in step AT.
  * REPLICATED_UNTIL: the last step waits until there is a file of this name, so that the program does not end before all is done to it. */
 #include <mpi.h>
+#include <pthread.h>
 #ifdef WITH_SAIKAI
 #include <saikai/saikai.h>
 #endif
@@ -408,9 +409,36 @@ static void choose_flip(const char *kind, const char *start)
         flip_at = strtol(end + 1, NULL, 10);
 }
 
+/* A step by another thread than that which began MPI, while that one waits. */
+static void *step_elsewhere(void *state)
+{
+    *(uint64_t *)state = calm_step(*(uint64_t *)state, 0);
+    return NULL;
+}
+
+static uint64_t threads_step(uint64_t state)
+{
+    pthread_t other;
+    if (pthread_create(&other, NULL, step_elsewhere, &state))
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    pthread_join(other, NULL);
+    return state;
+}
+
+static void begin(int argc, char **argv)
+{
+    int level;
+    for (int a = 1; a < argc; a++)
+        if (!strcmp(argv[a], "serial") || !strcmp(argv[a], "threads")) {
+            MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
+            return;
+        }
+    MPI_Init(&argc, &argv);
+}
+
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
+    begin(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     int a = 1;
@@ -448,6 +476,8 @@ int main(int argc, char **argv)
             state = rank ? worker_step(state, step, &heard) : master_step(state, step, told);
         if (!strcmp(kind, "window"))
             state = window_step(state);
+        if (!strcmp(kind, "threads") && step == 2)
+            state = threads_step(state);
         if (!strcmp(kind, "chance") && step % 20 == 9 && ranks > 2)
             state = odd_step(state, step);
         if (!strcmp(kind, "chance")) /* nobody asks twice in one step */

@@ -22,6 +22,8 @@ at-once) victims="1,6" ;;
 chance) victims="0 6" arguments="3000 chance 1000" ;;
 both) victims="2,6" restarts=1 ;;
 stuck) victims=1 arguments="600 stuck 1000" restarts=1 ;; # in its first start all wait for what nobody sends
+serial) victims="1 6" arguments="1500 serial 1000" ;;
+threads) victims=1 arguments="1500 threads 1000" restarts=1 notes= why="the program does what cannot be replicated" ;; # a second one calls MPI
 made) victims="1 6" arguments="2100 made 1000" ;;
 unmade) victims= arguments="700 made" preload="$build/tests/world/libunmade_$mpi.so" ;; # MPI is not to make what is not asked of it
 idup) victims="1 6" arguments="900 idup 1000" ;;
@@ -111,7 +113,7 @@ are_gone() {
 wait_for_all() {
     for _ in $(seq 1500); do
         kill -0 "$run" 2>/dev/null || fail "the job has ended too early"
-        if [ "$case" = named_window ]; then # twins leave at the first window, and a death before that is another matter
+        if [ "$case" = named_window ] || [ "$case" = threads ]; then # twins leave at the first window, or call of the other thread, and a death before that is another matter
             ! grep -q 'cannot be replicated' err || { sleep "$1"; return; }
         elif [ "$(processes | wc -l)" = $all ]; then
             if [ -z "$notes" ] || [ "$(grep -lE '^[2-9][0-9]|^[0-9]{3}' at.*.* 2>/dev/null | wc -l)" = $all ]; then
