@@ -187,7 +187,7 @@ int sk_wait(MPI_Request *r, MPI_Status *status, int quiet)
             if (again_++ && sk_replica.first) /* which gives the core away */ \
                 sk_replica_wait();                     \
             else                                       \
-                sk_replica_turn();                     \
+                sk_replica_glance();                   \
             sk_core_keep();                            \
         }                                              \
         rc = call;                                     \

@@ -33,6 +33,7 @@ later) exe="$build/tests/world/later_$mpi" arguments="counts 1000" victims="2 4"
 cancel) exe="$build/tests/world/taken_$mpi" arguments="counts 1500" victims="1 6" notes= ;;
 often_cancel) exe="$build/tests/world/taken_$mpi" arguments="counts 1500" notes= steps_at=2 ;;
 halo) exe="$build/tests/world/halo_$mpi" arguments="counts 1500" victims="1 6" notes= ;;
+polls) exe="$build/tests/world/polls_$mpi" arguments="8000 500" victims=1 ;; # a step that took ever longer would not end
 gaps) exe="$build/tests/world/gaps_$mpi" arguments="400 1000" victims="1 6" notes= ;;
 kinds) exe="$build/tests/world/made_$mpi" arguments="counts 400" victims=2 notes= ;;
 made_alike) victims= options="--compare give-up" arguments="700 made" ;;

@@ -11,12 +11,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* An outcome in the stream: how often there was none before it, how many numbers follow (NONE: it is none), and those. */
 enum { OFTEN, MANY, HEAD };
 #define NONE UINT64_MAX
 
 static struct {
+    uint64_t in_vain;     /* looks in a row */
     uint64_t often;       /* by the lead: nothing was found so often, which the twin does not know */
     uint64_t sent, taken; /* messages with decisions, and those of them that the twin has */
     uint64_t got;         /* by the twin */
@@ -73,12 +75,27 @@ static void found(int n, const int *number)
     tell(head, HEAD);
     for (int i = 0; i < n; i++)
         tell(&(uint64_t){(uint64_t)(int64_t)number[i]}, 1);
-    d.often = 0;
+    d.often = d.in_vain = 0;
 }
 
+/* What is looked for in vain here is so in the twin, as often. After a death a survivor may have its messages from that twin alone, and this process wait for the
+ * survivor: if it looked as fast as the twin can, each step would have as many looks as the one before, and more. So it looks in vain much more slowly than one who knows it
+ * already (sk_replica_glance). */
 static void nothing(void)
 {
+    enum { PATIENT = 16, SLEEP_NS = 50000 };
     d.often += (uint64_t)has_twin();
+    if (sk_replica.losses && has_twin() && ++d.in_vain > PATIENT)
+        nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
+}
+
+void sk_replica_glance(void)
+{
+    enum { ONE_IN = 256 };
+    static unsigned glances;
+    const uint64_t *head = d.stream + d.at;
+    if (d.n - d.at < HEAD || !head[OFTEN] || !(++glances % ONE_IN))
+        sk_replica_turn();
 }
 
 /* Before anything else is told: the twin comes to what follows only if it finds nothing as often. */
@@ -457,7 +474,7 @@ int sk_replica_probe(int context, int source, int tag, int *flag, MPI_Status *st
     *flag = 0;
     if (source != MPI_ANY_SOURCE && (source < 0 || source >= sk_replica.n))
         return SK_CALL(Iprobe, (source, tag, sk_world.comm, flag, status));
-    sk_replica_turn();
+    sk_replica_glance();
     if (waits && source != MPI_ANY_SOURCE) /* chance decides nothing */
         return probe_of(context, source, tag, flag, status);
     if (follow(&n, &number)) {
@@ -486,7 +503,7 @@ int sk_replica_match(int source, int tag, int *flag, MPI_Message *message, MPI_S
     const uint64_t *number;
     int rc = 0, there = 0, at[2] = {source, tag};
     MPI_Status s;
-    sk_replica_turn();
+    sk_replica_glance();
     int told = follow(&n, &number);
     if (told && n) {
         at[0] = (int)number[0];

@@ -14,6 +14,8 @@ void sk_replica_tell(void);
 /* A receive is to be taken back, as MPI_Cancel: it is if both processes of the rank can. 0. */
 int sk_replica_cancel(struct sk_replica_open *o);
 void sk_replica_take_decision(enum sk_control kind, const uint64_t *word, int n);
+/* sk_replica_turn before the program itself looks for something; where it is known that it finds nothing, once in many looks. */
+void sk_replica_glance(void);
 /* As MPI's; waits: until one has ended. */
 int sk_replica_test(MPI_Request *request, int *flag, MPI_Status *status);
 int sk_replica_get_status(MPI_Request request, int *flag, MPI_Status *status);
