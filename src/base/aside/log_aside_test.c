@@ -120,11 +120,13 @@ static void what_finds_no_room_is_counted(void **state)
     assert_non_null(text);
     for (char *p = text; (p = strstr(p, "saikai: line ")); p++)
         lines++;
-    const char *word = strstr(text, " more lines were left out");
-    assert_non_null(word);
-    while (word > (char *)text && word[-1] != ' ')
-        word--;
-    left = atoi(word);
+    for (const char *word = text; (word = strstr(word, " more lines were left out")); word++) { /* once, or again where the thread began late */
+        const char *number = word;
+        while (number > (char *)text && number[-1] != ' ')
+            number--;
+        left += atoi(number);
+    }
+    assert_true(left > 0);
     assert_true(lines > 300 && lines < 1000);
     assert_int_equal(lines + left, 2000);
     free(text);
