@@ -1,4 +1,4 @@
-/* A program whose steps take four times as long while there is a file PIDFILE.slow: the test makes it after a repair in place, as if the new process were
+/* A program whose steps take ten times as long while there is a file PIDFILE.slow: the test makes it after a repair in place, as if the new process were
  * reached by a slower way.
  * usage: slower [-p PIDFILE] STEPS MILLISECONDS        that a step takes; with 4 ranks
  * Rank 0 leaves in PIDFILE.step how far it is, and each rank its process id in PIDFILE.RANK. */
@@ -31,7 +31,7 @@ static void wait_a_step(void)
 {
     char name[4096];
     snprintf(name, sizeof name, "%s.slow", notes);
-    nanosleep(&(struct timespec){.tv_nsec = step_ms * (access(name, F_OK) ? 1 : 4) * 1000000L}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = step_ms * (access(name, F_OK) ? 1 : 10) * 1000000L}, NULL);
 }
 
 static void body(void *arg)
