@@ -99,7 +99,7 @@ int cli_run(struct cli *cli, int argc, char **argv)
          "with --protocol replication, compare by hash what the two processes of a rank send, and say it when they differ (silent data corruption): then go on "
          "(tell), start the job again (restart), or end it (default: nothing is compared)"},
         {0, "warm", CLI_TEXT, &warm, "K", NULL,
-         "with process=in-place, start K processes beyond the ranks, which wait to take the place of dead ones (default: one with Open MPI 4 on one host, unless it is a script, else none)"},
+         "with process=in-place, start K processes beyond the ranks, which wait to take the place of dead ones (default: one with Open MPI 4 on one host, unless it is a script or mpirun has arguments, else none)"},
         {0, "then", CLI_TEXT, &then, "COMMAND", NULL,
          "program and arguments of the starts after the first, in one word: split at white space, quotes keep together "
          "(default: as in the first)"},

@@ -220,6 +220,10 @@ usual-*) # one was there before, where no function of MPI can be one that the la
     ends_well
     repaired 2
     [ -z "$(processes)" ] || fail "left after the end: $(processes)"
+    # nor where somebody has counted the processes
+    SAIKAI_STORE_PREFIX="$work/counted" timeout 100 "$build/src/cli/saikai" run --recovery process=in-place --set "run.mpirun_args=--map-by ppr:4:node" -n 4 --launcher "$mpi" -- "$exe" 8 8 8 10 >mapped 2>&1 || fail "with a mapping of one's own: $(cat mapped)"
+    OMPI_MCA_rmaps_base_mapping_policy=ppr:4:node SAIKAI_STORE_PREFIX="$work/counted" timeout 100 "$build/src/cli/saikai" run --recovery process=in-place -n 4 --launcher "$mpi" -- "$exe" 8 8 8 11 >mapped 2>&1 ||
+        fail "with a mapping of one's own: $(cat mapped)"
     ;;
 spent-*) # a spare that is dead is not counted on, and be it that its keeper has not looked yet
     spare=$(processes | grep -vxF "$(cat pid.0 pid.1 pid.2 pid.3)")

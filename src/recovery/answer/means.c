@@ -10,6 +10,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+extern char **environ;
 
 /* The layer, and what calls the hooks of a component's protocol before it. */
 static void find_libraries(struct sk_recovery_means *m, const struct sk_recovery_for *f, int hooks)
@@ -78,12 +81,24 @@ static int find_copies(struct sk_recovery_means *m, const struct sk_config *conf
     return 0;
 }
 
+/* Whoever says where processes go, or gives mpirun other arguments, may have counted them. */
+static int maps_processes(const struct sk_config *config)
+{
+    static const char prefix[] = "OMPI_MCA_rmaps_";
+    if (*sk_config_text(config, "run.mpirun_args"))
+        return 1;
+    for (char **v = environ; *v; v++)
+        if (!strncmp(*v, prefix, sizeof prefix - 1))
+            return 1;
+    return 0;
+}
+
 /* Where nobody says how many: one, as it sleeps, has a few MiB of its own, and those who take its place are reached by shared memory. On several hosts it would rarely wait on the
  * right one. Open MPI 5 has functions newer than MPI 3.1, which the layer does not know: who gives them MPI_COMM_WORLD would wait for the spare. And of a script nobody knows whether
  * the layer reaches what it starts. */
-static int usual_warm(const struct sk_recovery_means *m, const struct sk_recovery_for *f)
+static int usual_warm(const struct sk_recovery_means *m, const struct sk_config *config, const struct sk_recovery_for *f)
 {
-    return m->in_place && *m->world && !m->copies.ranks && !m->notices && !f->has_hosts && f->ranks > 1 && f->mpi == SK_MPI_OPENMPI;
+    return !maps_processes(config) && m->in_place && *m->world && !m->copies.ranks && !m->notices && !f->has_hosts && f->ranks > 1 && f->mpi == SK_MPI_OPENMPI;
 }
 
 /* Warm spares are of use where a repair in place is. */
@@ -91,7 +106,7 @@ static int find_warm(struct sk_recovery_means *m, const struct sk_config *config
 {
     int64_t n = sk_config_int_or_auto(config, "run.warm");
     if (n == (int64_t)SK_CONFIG_AUTO)
-        n = usual_warm(m, f);
+        n = usual_warm(m, config, f);
     if (n < 0 || n > SK_IN_PLACE_MOST)
         return sk_fail(err, SAIKAI_ECONFIG, "run.warm: %lld is no number of processes from 0 to %d", (long long)n, SK_IN_PLACE_MOST);
     if (n && (!*m->world || m->copies.ranks))
