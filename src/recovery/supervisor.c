@@ -186,10 +186,10 @@ static double backoff(const struct sk_supervisor *s)
 static const char *why_not(const struct sk_supervisor *s, double now)
 {
     const char *hopeless = sk_fault_hopeless(&s->fault, s->incarnation || any_started(s));
+    if (is_unread(s)) /* be it before a rank was heard */
+        return "nobody reads its output any more (the pipe is closed), and it would end of that again";
     if (hopeless)
         return hopeless;
-    if (is_unread(s))
-        return "nobody reads its output any more (the pipe is closed), and it would end of that again";
     if (s->refused)
         return "its store belongs to a job that is running, as said above";
     if (sk_barren_enough(s->barren, s->c.no_progress))

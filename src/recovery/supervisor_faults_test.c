@@ -61,7 +61,6 @@ static void a_program_that_dies_everywhere_is_given_up(void **state)
     crew_finish(w);
 }
 
-/* As long as it gets on, the only node is used for ever. */
 /* Whoever prints dies of it again; any other fault is one as ever. */
 static void what_nobody_reads_is_given_up(void **state)
 {
@@ -86,9 +85,9 @@ static void what_nobody_reads_is_given_up(void **state)
     }
 }
 
-static void a_single_node_is_never_left(void **state)
+/* On one node, and nobody has been heard yet. */
+static struct crew *crew_before_all(void)
 {
-    (void)state;
     struct sk_supervisor_config c = crew_config();
     struct crew *w = calloc(1, sizeof *w);
     struct sk_hosts h = {0};
@@ -100,6 +99,28 @@ static void a_single_node_is_never_left(void **state)
     w->s = sk_supervisor_new(&c, &crew_ops, w, &h, calloc(N, sizeof(int)));
     assert_non_null(w->s);
     sk_supervisor_start(w->s, w->now);
+    return w;
+}
+
+/* The launcher of an MPI may die of it before any rank was heard. */
+static void what_nobody_reads_is_given_up_at_the_beginning(void **state)
+{
+    (void)state;
+    struct crew *w = crew_before_all();
+    w->is_unread = 1;
+    memset(w->alive, 0, sizeof w->alive);
+    sk_supervisor_launcher_ended(w->s, w->incarnation, SIGPIPE, w->now);
+    crew_run(w, 8);
+    assert_int_equal(crew_exit_code(w), 128 + SIGPIPE);
+    assert_non_null(strstr(w->event.then, "nobody reads its output"));
+    crew_finish(w);
+}
+
+/* As long as it gets on, the only node is used for ever. */
+static void a_single_node_is_never_left(void **state)
+{
+    (void)state;
+    struct crew *w = crew_before_all();
     for (int i = 0; i < 10; i++) {
         w->at.complete_iteration += 10;
         w->at.complete_count = 1;
@@ -215,6 +236,7 @@ int main(void)
         cmocka_unit_test(a_node_whose_process_dies_three_times_is_not_used_again),
         cmocka_unit_test(a_program_that_dies_everywhere_is_given_up),
         cmocka_unit_test(what_nobody_reads_is_given_up),
+        cmocka_unit_test(what_nobody_reads_is_given_up_at_the_beginning),
         cmocka_unit_test(a_single_node_is_never_left),
         cmocka_unit_test(a_slow_network_is_ignored_as_long_as_patience_lasts),
         cmocka_unit_test(a_death_counts_while_silence_is_ignored),
