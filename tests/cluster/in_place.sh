@@ -34,7 +34,8 @@ export SAIKAI_JOB_NAME=hosts SAIKAI_STORE_LOCAL=/dev/shm SAIKAI_STORE_FSYNC=no S
 export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy
 export SAIKAI_RUN_RESTART_SLOWER=no # and where anything may seem slower
 case $case_name in power | kill) ;; *) export SAIKAI_RUN_NODE_TIMEOUT=30s ;; esac # a host that is slow to be heard is no lost one
-exe=$build/examples/heat_openmpi arguments="48 48 48 1000" protocol=coordinated warm=0 victims="2 1" spares=0
+# So many steps that on no machine it is at its end before a shell has looked around.
+exe=$build/examples/heat_openmpi arguments="48 48 48 4000" protocol=coordinated warm=0 victims="2 1" spares=0
 case $case_name in
 warm) warm=2 ;;
 logging) exe=$build/tests/world/logged_openmpi arguments="$shared/counts 700 chance" protocol=logging victims="2 0" ;;
