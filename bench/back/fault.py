@@ -24,8 +24,8 @@ told = dict(a.split("=", 1) for a in sys.argv[2:])
 ranks, turns, size, seconds, every = int(told.get("ranks", 4)), int(told.get("turns", 7)), told.get("size", "96"), float(told.get("seconds", 6)), told.get("every", "20")
 part = float(told.get("part", 0))
 program, work = build + "/examples/cg_openmpi", tempfile.mkdtemp()
-in_place = ["--recovery", "process=in-place", "--protocol"]
-spawn = ["--warm", "0", "--set", "run.restart_slower=no"]
+in_place = ["--recovery", "process=in-place", "--set", "run.restart_slower=no", "--protocol"]
+spawn = ["--warm", "0"]
 MODELS = {
     "restart": [],
     "coordinated": in_place + ["coordinated"],  # a spare waits, where the MPI is Open MPI 4

@@ -51,7 +51,7 @@ static int pays(const struct way *y, double left_s)
     return sk_slower_pays(&y->w, left_s, &s);
 }
 
-/* The first candidate is reached after 1.5 s, so a start costs 2.5 s: at half of the pace 5 s and then it pays, and not before. */
+/* The first candidate is reached after 1.5 s, so a start costs 2.5 s: at half of the pace ten seconds tell, and then it pays. */
 static void half_as_fast(void **state)
 {
     struct way y = begin();
@@ -64,7 +64,7 @@ static void half_as_fast(void **state)
     assert_true(sk_slower_pays(&y.w, INFINITY, &s));
     assert_true(s.part > 0.4 && s.part < 0.6);
     assert_true(s.start_s > 1.5 && s.start_s < 3);
-    assert_true(s.lost_s >= s.start_s && s.lost_s < s.start_s + 2);
+    assert_true(s.lost_s >= s.start_s && s.lost_s < s.start_s + 3.5);
 }
 
 static void as_fast_as_before(void **state)
@@ -74,6 +74,9 @@ static void as_fast_as_before(void **state)
     repair(&y);
     go(&y, 4000, 0.9);
     assert_false(pays(&y, INFINITY)); /* a tenth may be anything */
+    repair(&y);
+    go(&y, 4000, 0.7);
+    assert_false(pays(&y, INFINITY)); /* and so may three */
 }
 
 /* With logging the new process goes where the others wait for it: that is no pace. */
@@ -111,9 +114,9 @@ static void short_stretches(void **state)
     int n = 0;
     for (; n < 20 && !pays(&y, INFINITY); n++) {
         repair(&y);
-        go(&y, 10, 0.5);
+        go(&y, 12, 0.5);
     }
-    assert_in_range(n, 6, 8);
+    assert_in_range(n, 5, 7);
 }
 
 static void near_its_end(void **state)

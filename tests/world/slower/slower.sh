@@ -5,14 +5,14 @@
 set -euo pipefail
 protocol=$1 build=$2 mpi=$3
 . "$(dirname "$0")/../../common.sh"
-exe="$build/tests/world/slower_$mpi" steps=3600
+exe="$build/tests/world/slower_$mpi" steps=6000
 need "$build/src/cli/saikaid"
 need "$exe"
 is_repaired || { echo "skip: this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) is repaired in no way"; exit 77; }
 cd "$work"
 options=(--recovery process=in-place --warm 0)
 case $protocol in
-off) options+=(--set run.restart_slower=no) steps=1600 ;;
+off) options+=(--set run.restart_slower=no) steps=2800 ;;
 *) options+=(--protocol "$protocol") ;;
 esac
 export SAIKAI_JOB_NAME=slower SAIKAI_STORE_LOCAL="$work/local" SAIKAI_STORE_PREFIX="$work/store" SAIKAI_STORE_FSYNC=no
@@ -45,7 +45,7 @@ says() {
 
 timeout 400 "$build/src/cli/saikai" run "${options[@]}" -n 4 --launcher "$mpi" -- "$exe" -p "$work/pid" $steps 5 >out 2>err &
 run=$!
-reaches 1200 # some seconds at its own pace
+reaches 2400 # some seconds at its own pace
 kill -KILL "$(cat pid.2)"
 says 'repaired in place'
 touch pid.slow
@@ -54,8 +54,8 @@ if [ "$protocol" != off ]; then
     says 'restart 2'
     rm pid.slow
     from=$(sed -n 's/.*restart 2[, ].*from iteration \([0-9]*\) .*/\1/p' err)
-    [ "${from:-0}" -gt 1200 ] || fail "it goes on from iteration '${from:-}'"
-    reaches $((from + 1200))
+    [ "${from:-0}" -gt 2400 ] || fail "it goes on from iteration '${from:-}'"
+    reaches $((from + 2400))
     kill -KILL "$(cat pid.1)"
     says 'as fast as ever after a restart'
 fi
