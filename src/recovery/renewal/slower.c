@@ -2,7 +2,6 @@
 #include "recovery/renewal/slower.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Beside the way to the first candidate: what it takes to end a start, and to begin another one. */
 static const double end_s = 1.0;
