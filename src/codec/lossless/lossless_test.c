@@ -71,7 +71,7 @@ static void every_instruction_set_gives_the_same(void **state)
                     double v[2][N + 3] = {{0}};
                     uint64_t r[2][N] = {{0}};
                     uint8_t class[2][N];
-                    for (int level = 0; level < 3; level++) {
+                    for (int level = 0; level < 4; level++) {
                         const struct sk_kernel *k = sk_kernel_at(word, level);
                         int w = level > 0;
                         if (!k)

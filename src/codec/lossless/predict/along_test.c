@@ -117,7 +117,7 @@ static void every_instruction_set_has_the_same(void **state)
                         raw[i] = (uint8_t)sk_sample_next(&s);
                     for (int i = 0; i < VALUES; i++)
                         class[i] = (uint8_t)(sk_sample_next(&s) % (i % 9 ? 9 : 16 * word));
-                    for (int level = 0; level < 3; level++) {
+                    for (int level = 0; level < 4; level++) {
                         const struct sk_kernel *kernel = sk_kernel_at(word, level);
                         struct sk_bits_in bits = {.p = raw};
                         int w = level > 0;

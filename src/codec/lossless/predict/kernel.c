@@ -8,6 +8,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #define BLOCK 256 /* values that stay in the first-level cache while several terms are added */
 
@@ -21,7 +24,9 @@
 #define NAME(x)     JOIN(x, SUFFIX)
 
 /* LANES: values of 8 bytes in a vector register that rows side by side are restored with; 0: not in a form of their own. With less than 4 they cost
- * more than they save, with 8 they save time only where much is added up. RESTORE_ROWS: the form that is used. */
+ * more than they save, with 8 they save time only where much is added up. RESTORE_ROWS: the form that is used. VBMI: plain bits are
+ * read with those instructions (kernel_look.inc). */
+#define VBMI 0
 #define TARGET
 #define LANES        0
 #define RESTORE_ROWS NULL
@@ -119,6 +124,40 @@ static void restore_rows_f64_either(const struct sk_side *s, struct sk_bits_in *
 #undef TARGET
 #undef LANES
 #undef RESTORE_ROWS
+
+#undef VBMI
+#define VBMI 1
+#ifdef __clang__
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512cd,avx512vbmi,bmi,bmi2,lzcnt")))
+#else
+#define TARGET                                                                                     \
+    __attribute__((target(                                                                         \
+        "avx512f,avx512dq,avx512bw,avx512vl,avx512cd,avx512vbmi,bmi,bmi2,lzcnt,prefer-vector-width=512")))
+#endif
+#define LANES        4 /* with 8 no field of either type was restored faster */
+#define RESTORE_ROWS NAME(restore_rows)
+#define T      float
+#define W      uint32_t
+#define I      int32_t
+#define SUFFIX _f32_vbmi
+#include "codec/lossless/predict/kernel.inc"
+#undef SUFFIX
+#undef T
+#undef W
+#undef I
+#define T      double
+#define W      uint64_t
+#define I      int64_t
+#define SUFFIX _f64_vbmi
+#include "codec/lossless/predict/kernel.inc"
+#undef SUFFIX
+#undef T
+#undef W
+#undef I
+#undef TARGET
+#undef LANES
+#undef RESTORE_ROWS
+#undef VBMI
 #endif
 
 const struct sk_kernel *sk_kernel_at(size_t word, int level)
@@ -131,6 +170,8 @@ const struct sk_kernel *sk_kernel_at(size_t word, int level)
     if (level == 2 && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
         return word == 4 ? &table_f32_avx512 : &table_f64_avx512;
+    if (level == 3 && sk_kernel_at(word, 2) && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("bmi2"))
+        return word == 4 ? &table_f32_vbmi : &table_f64_vbmi;
 #endif
     return NULL;
 }
@@ -140,7 +181,7 @@ static const struct sk_kernel *best[2]; /* on this processor, for words of 4 and
 static void find_best(void)
 {
     const char *most = getenv("SAIKAI_SIMD");
-    int level = most && !strcmp(most, "base") ? 0 : most && !strcmp(most, "avx2") ? 1 : 2;
+    int level = most && !strcmp(most, "base") ? 0 : most && !strcmp(most, "avx2") ? 1 : 3;
     for (int wide = 0; wide < 2; wide++)
         for (int l = level; l >= 0 && !best[wide]; l--)
             best[wide] = sk_kernel_at(wide ? 8 : 4, l);

@@ -71,7 +71,7 @@ struct sk_kernel {
 /* The fastest table this processor can use; word is 4 or 8. SAIKAI_SIMD=base or avx2 in the
  * environment asks for less. */
 const struct sk_kernel *sk_kernel_of(size_t word);
-/* A given one: 0 base, 1 AVX2, 2 AVX-512; NULL when this processor or build cannot. */
+/* A given one: 0 base, 1 AVX2, 2 AVX-512, 3 AVX-512 with VBMI; NULL when this processor or build cannot. */
 const struct sk_kernel *sk_kernel_at(size_t word, int level);
 
 #endif

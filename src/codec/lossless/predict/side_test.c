@@ -9,6 +9,8 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { BEFORE = 6 }; /* rows before the first one, that terms see */
 
@@ -102,10 +104,10 @@ static int is_tame(const struct field *f, const uint8_t *x)
 }
 
 static void restored_again(const struct field *f, const struct along *l, const struct sk_scale *s, const struct sk_kernel *k, int tame,
-                           const uint8_t *x, uint64_t end)
+                           const uint8_t *x, const uint8_t *raw, uint64_t end)
 {
     const size_t bytes = values(f) * f->word, before = BEFORE * f->nx * f->word;
-    struct sk_bits_in bits = {.p = f->raw};
+    struct sk_bits_in bits = {.p = raw};
     uint8_t *y = malloc(bytes);
     memcpy(y, f->x, before);
     memset(y + before, 0x5a, bytes - before);
@@ -116,20 +118,37 @@ static void restored_again(const struct field *f, const struct along *l, const s
     free(y);
 }
 
+/* The plain bits as readers may expect them: 15 bytes are behind them, and then no memory. The pages are the caller's to unmap. */
+static const uint8_t *at_the_end(const uint8_t *raw, uint64_t bits, void **pages, size_t *size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)(bits + 7) / 8 + 15;
+    *size = (bytes + page - 1) / page * page + page;
+    *pages = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(*pages, MAP_FAILED);
+    uint8_t *end = (uint8_t *)*pages + *size - page;
+    assert_int_equal(mprotect(end, page, PROT_NONE), 0);
+    memcpy(end - bytes, raw, bytes);
+    return end - bytes;
+}
+
 static void compare(const struct field *f, const struct along *l, const struct sk_scale *s)
 {
     uint8_t *x = malloc(values(f) * f->word);
     struct sk_bits_in bits = {.p = f->raw};
     memcpy(x, f->x, values(f) * f->word);
     one_by_one(f, l, s, x, &bits);
-    for (int level = 0; level < 3; level++) {
+    void *pages;
+    size_t size;
+    const uint8_t *raw = at_the_end(f->raw, bits.at, &pages, &size);
+    for (int level = 0; level < 4; level++) {
         const struct sk_kernel *k = sk_kernel_at(f->word, level);
         if (!k)
             continue;
         assert_int_equal(k->extra(f->class, f->rows * f->nx), bits.at);
         for (int tame = 0; k->restore_rows && tame <= is_tame(f, x); tame++)
-            restored_again(f, l, s, k, tame, x, bits.at);
+            restored_again(f, l, s, k, tame, x, raw, bits.at);
     }
+    munmap(pages, size);
     free(x);
 }
 
