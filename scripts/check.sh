@@ -6,7 +6,7 @@ set -eu
 build=$1
 shift
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-slots=$(($(nproc) * 3)) # many tests wait most of the time
+slots=$(($(nproc) * 2)) # many tests wait most of the time, and jobs of several ranks starve each other when there are more
 failed=0
 
 ctest --test-dir "$build" -LE '^more$' --output-on-failure -j"$slots" "$@" >"$build/tests.log" 2>&1 || failed=1

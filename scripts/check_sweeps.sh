@@ -19,4 +19,4 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 (export SAIKAI_TEST_SWEEP="${SAIKAI_TEST_SWEEP:-3}" && run sweeps.log -R 'crash_test|powercut_test|collect_series_test' -j$(($(nproc) + 1)) --timeout 1800)
 seldom='_twenty_|^world_replication_often_|^(kills|stop|directives)_|^defaults_([^cp]|.*_openmpi$)'
 [ "${SAIKAI_TEST_SWEEP:-}" != all ] || seldom='^$'
-run more.log -L '^more$' -E "$seldom" -j$(($(nproc) * 3))
+run more.log -L '^more$' -E "$seldom" -j$(($(nproc) * 2))

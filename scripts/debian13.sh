@@ -51,7 +51,7 @@ if [ ! -e "$root/root/.made" ]; then
     echo "making a Debian 13 in $root: this takes some minutes"
     rm -rf "$root.new"
     mkdir -p "$(dirname "$root")"
-    debootstrap --variant=minbase --include=make,ca-certificates trixie "$root.new" "$mirror" >"$root.log" 2>&1 || {
+    timeout 1200 debootstrap --variant=minbase --include=make,ca-certificates trixie "$root.new" "$mirror" >"$root.log" 2>&1 || {
         tail -n 3 "$root.log"
         rm -rf "$root.new"
         skip "debootstrap failed, see $root.log"
