@@ -2,7 +2,7 @@
 """What recovery costs the kernels of the NAS Parallel Benchmarks while nothing fails (Table 3 and Figs. 7 and 8 of the Cuckoo paper): each kernel under
 `saikai run` as it is, and with the layer of recovery in place alone, under `coordinated` and under `logging`, in turns that are shuffled. For each: the
 median over the turns of what it adds, in percent, to the time of the kernel and to the processor time of all ranks, with the interval that holds the
-median with 95 %. All of them save as Saikai decides; `plain` and `layer` save nothing, so that the layer alone makes the difference. saves=no: none
+median with 95 %. All of them save as Saikai decides; `plain` and `layer` save nothing, so that the layer alone makes the difference, with the spare that waits by default; `spareless` is the same without it, run only where forms= names it. saves=no: none
 of them does, as in the paper's figures, so that each protocol alone makes it. forms=: these alone beside `plain`.
 usage: npb.py BUILD_DIR [class=W] [kernels=ep,is,cg,mg] [ranks=2,4] [turns=9] [saves=no] [forms=plain,logging] [json=FILE]"""
 import json
@@ -27,12 +27,15 @@ in_place = ["--recovery", "process=in-place", "--protocol"]
 FORMS = {
     "plain": ([], nothing),
     "layer": (in_place + ["coordinated"], nothing),
+    "spareless": (in_place + ["coordinated", "--warm", "0"], nothing),
     "coordinated": (in_place + ["coordinated"], saved),
     "logging": (in_place + ["logging"], saved),
 }
 if saved is nothing:  # it is the same
     del FORMS["layer"]
-if "forms" in told:
+if "forms" not in told:
+    del FORMS["spareless"]
+else:
     FORMS = {form: FORMS[form] for form in ["plain"] + [f for f in told["forms"].split(",") if f != "plain"]}
 
 

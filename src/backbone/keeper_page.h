@@ -88,9 +88,8 @@ enum sk_differ_how { SK_DIFFER_COLLECTIVE = 1, SK_DIFFER_MISSING = 2 };
 #define SK_WORLD_LOG_ENV "SAIKAI_WORLD_LOG"
 
 /* Set where the protocol replication is chosen: how many ranks there are, most bytes of messages that a process keeps, 1: messages of twins are compared,
- * 1: twins may be on other hosts, and which ranks are two processes (base/config/ranklist.h). And for copies that are not the lead, by their keeper: the descriptor of the output that the lead's goes to. */
+ * 1: twins may be on other hosts, and which ranks are two processes (base/config/ranklist.h). */
 #define SK_WORLD_COPIES_ENV "SAIKAI_WORLD_COPIES"
-#define SK_WORLD_OUTPUT_ENV "SAIKAI_WORLD_OUTPUT"
 
 /* Set where the chosen protocol has hooks (world/hooks/hooks.h): its name and the path of its component. */
 #define SK_WORLD_PROTOCOL_ENV "SAIKAI_WORLD_PROTOCOL"
@@ -107,6 +106,8 @@ enum sk_last_end {
 /* And another one what it has learnt of failures: failures per second of the hosts and of the program, faults and seconds of this
  * program alone, and the shape of Weibull's law, as floating-point numbers with commas. */
 #define SK_LEARNT_ENV "SAIKAI_KEEPER_LEARNT"
+
+enum { SK_WITHIN_SPARE = 2 };
 
 struct sk_keeper_page {
     /* Written once, before the program starts. */
@@ -169,7 +170,7 @@ struct sk_keeper_page {
      * it; and by the keeper: as which descriptor of its own, and 1, it has it; 0: not yet, or it cannot. */
     uint32_t events_process;
     _Atomic uint32_t events, events_kept;
-    _Atomic uint32_t within; /* by the layer: 1 from MPI_Init until MPI_Finalize is over */
+    _Atomic uint32_t within; /* by the layer: 1 from MPI_Init until MPI_Finalize is over; SK_WITHIN_SPARE in a warm spare that waits and whom nobody needs meanwhile */
 };
 
 _Static_assert(sizeof(struct sk_keeper_page) == 192 + SK_KEEPER_MARK_BYTES + 48, "the layout is shared between processes");

@@ -6,10 +6,23 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAGIC = 0x33424b53 }; /* "SKB3" */
+enum { MAGIC = 0x34424b53 }; /* "SKB4" */
 
-/* Among the bits of the state: a difference follows what is told of every rank. */
-static const uint32_t differs = 1u << 31;
+/* Among the bits of the state: a difference follows what is told of every rank, and how far its output is. */
+static const uint32_t differs = 1u << 31, prints = 1u << 30;
+
+static void put_printed(struct sk_buf *b, const struct sk_printed *p)
+{
+    sk_buf_put_u64(b, p->lines);
+    sk_buf_put_u64(b, p->bytes);
+}
+
+static struct sk_printed get_printed(struct sk_rd *r)
+{
+    struct sk_printed p = {.lines = sk_rd_u64(r)};
+    p.bytes = sk_rd_u64(r);
+    return p;
+}
 
 static void put_differ(struct sk_buf *b, const struct sk_differ *d)
 {
@@ -40,10 +53,13 @@ static void put_progress(struct sk_buf *b, const struct sk_progress *p)
     sk_buf_put_u64(b, (uint64_t)p->complete_iteration);
     sk_buf_put_u64(b, p->complete_count);
     sk_buf_put_u64(b, (uint64_t)p->restored_iteration);
-    sk_buf_put_u32(b, p->state | (p->differ.n ? differs : 0));
+    int has_printed = p->printed.lines || p->printed.bytes;
+    sk_buf_put_u32(b, p->state | (p->differ.n ? differs : 0) | (has_printed ? prints : 0));
     sk_buf_put_u32(b, p->world);
     if (p->differ.n)
         put_differ(b, &p->differ);
+    if (has_printed)
+        put_printed(b, &p->printed);
 }
 
 static void get_progress(struct sk_rd *r, struct sk_progress *p)
@@ -57,7 +73,11 @@ static void get_progress(struct sk_rd *r, struct sk_progress *p)
     p->world = sk_rd_u32(r);
     if (p->state & differs)
         get_differ(r, &p->differ);
-    p->state &= ~differs;
+    if (p->state & prints) {
+        p->printed = get_printed(r);
+        r->bad |= !p->printed.lines && !p->printed.bytes; /* there is one way to write each message */
+    }
+    p->state &= ~(differs | prints);
 }
 
 void sk_message_encode(const struct sk_message *m, struct sk_buf *out)
@@ -90,8 +110,10 @@ void sk_message_encode(const struct sk_message *m, struct sk_buf *out)
         sk_buf_put_u32(out, m->number);
         sk_buf_put_u32(out, m->first);
         sk_buf_put_u32(out, m->n_dead);
-        for (uint32_t i = 0; i < m->n_dead && i < SK_MSG_DEAD_MAX; i++)
+        for (uint32_t i = 0; i < m->n_dead && i < SK_MSG_DEAD_MAX; i++) {
             sk_buf_put_u32(out, m->dead[i]);
+            put_printed(out, &m->printed[i]);
+        }
         break;
     case SK_MSG_PACE:
         sk_buf_put_u32(out, m->number);
@@ -159,9 +181,11 @@ int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct s
         v.n_dead = sk_rd_u32(&r);
         if (v.n_dead > SK_MSG_DEAD_MAX)
             r.bad = 1;
-        for (uint32_t i = 0; !r.bad && i < v.n_dead; i++)
+        for (uint32_t i = 0; !r.bad && i < v.n_dead; i++) {
             if ((v.dead[i] = sk_rd_u32(&r)) > UINT16_MAX)
                 r.bad = 1;
+            v.printed[i] = get_printed(&r);
+        }
         break;
     case SK_MSG_PACE:
         v.number = sk_rd_u32(&r);

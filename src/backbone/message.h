@@ -1,6 +1,6 @@
 /* What a rank's keeper and `saikai run` tell each other: encoding and decoding, pure.
  *
- * Wire form (little-endian): u32 magic "SKB3", u8 kind, u32 incarnation, u32 rank, u64 serial, then
+ * Wire form (little-endian): u32 magic "SKB4", u8 kind, u32 incarnation, u32 rank, u64 serial, then
  * the body of the kind, nothing after it. Both ends are of one release and one run, so there is one
  * version: another magic is another version. */
 #ifndef SK_BACKBONE_MESSAGE_H
@@ -58,6 +58,11 @@ struct sk_differ {
     int64_t iteration;
 };
 
+/* How far a process's standard output is: whole lines, and bytes after the last of them. */
+struct sk_printed {
+    uint64_t lines, bytes;
+};
+
 /* What the page shared with the library says; as sk_keeper_page. */
 struct sk_progress {
     uint64_t progress;
@@ -66,6 +71,7 @@ struct sk_progress {
     int64_t restored_iteration;
     uint32_t state, world;
     struct sk_differ differ;
+    struct sk_printed printed; /* said by the keeper where another process may have to go on from there; does not travel where there is nothing */
 };
 
 enum { SK_MSG_HOST_MAX = 255, SK_MSG_DEAD_MAX = 18, SK_MSG_PACE_MAX = 4, SK_MSG_ANSWER_MAX = 10000, SK_MSG_AGE_MAX = 3600000 };
@@ -90,6 +96,7 @@ struct sk_message {
     uint32_t first;  /* repair: as which rank the keeper of the first new process reports, the others follow; pace: milliseconds between
                         two answers, most */
     uint32_t n_dead, dead[SK_MSG_DEAD_MAX]; /* repair: whose places they take */
+    struct sk_printed printed[SK_MSG_DEAD_MAX]; /* repair: how far the output of each of them was handed over */
     uint32_t age_ms; /* not sent; as the hub gives it: it was said so long ago */
 };
 

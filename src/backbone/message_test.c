@@ -25,7 +25,7 @@ static struct sk_message sample(enum sk_message_kind kind)
         m.ended = 1;
         /* fall through */
     case SK_MSG_BEAT:
-        m.at = (struct sk_progress){1ull << 40, -5, -1, 3, 1000000007, 2, 0x70002, {0}};
+        m.at = (struct sk_progress){1ull << 40, -5, -1, 3, 1000000007, 2, 0x70002, {0}, {1ull << 41, 5}};
         if (kind == SK_MSG_BEAT)
             m.at.differ = (struct sk_differ){3, 2, 7, -1, 1ull << 50, -1};
         break;
@@ -55,6 +55,8 @@ static struct sk_message sample(enum sk_message_kind kind)
         m.n_dead = 2;
         m.dead[0] = 1;
         m.dead[1] = 65535;
+        m.printed[0].bytes = 1ull << 42;
+        m.printed[1] = (struct sk_printed){1ull << 43, 9};
         break;
     default:
         break;

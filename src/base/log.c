@@ -1,6 +1,8 @@
 /* Where lines go, the level up to which they do, and the plain sink that writes to stderr. */
 #include "base/log.h"
 
+#include "base/text/shown.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,12 +52,9 @@ void sk_log_stderr(void *arg, int level, const char *line)
 {
     (void)arg;
     (void)level;
-    char out[1100];
-    int n = snprintf(out, sizeof out, "saikai: %s\n", line);
-    if (n >= (int)sizeof out) {
-        n = sizeof out - 1;
-        out[n - 1] = '\n';
-    }
+    char shown[2048], out[2100];
+    sk_shown_into(shown, sizeof shown, line);
+    int n = snprintf(out, sizeof out, "saikai: %s\n", shown);
     if (n > 0 && write(STDERR_FILENO, out, (size_t)n) < 0)
         return; /* nobody is left to be told */
 }

@@ -3,6 +3,7 @@
 #include "capture/dirty.h"
 
 #include "base/host/headroom.h"
+#include "base/own/own.h"
 #include "capture/kernel.h"
 
 #include <errno.h>
@@ -25,10 +26,8 @@ static void close_uffd(void *state)
     struct uffd *u = state;
     if (!u)
         return;
-    if (u->fd >= 0)
-        close(u->fd);
-    if (u->pagemap >= 0)
-        close(u->pagemap);
+    sk_own_close(u->fd);
+    sk_own_close(u->pagemap);
     free(u);
 }
 
@@ -39,8 +38,8 @@ static int open_uffd(const struct sk_dirty_options *opt, void **state, struct sa
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a tracker");
     u->page = sk_page_size();
     u->pagemap = -1;
-    int rc = u->fd = sk_uffd_open(SK_UFFD_ASYNC, err);
-    if (rc >= 0 && (u->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) < 0)
+    int rc = u->fd = sk_own(sk_uffd_open(SK_UFFD_ASYNC, err), SK_OWN_GOES);
+    if (rc >= 0 && (u->pagemap = sk_own(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), SK_OWN_GOES)) < 0)
         rc = sk_fail_errno(err, errno, "cannot open /proc/self/pagemap");
     if (rc < 0) {
         close_uffd(u);
@@ -68,7 +67,7 @@ static int add(void *state, struct sk_dirty_region *r, struct saikai_error *err)
     uintptr_t from = first_page(u, r), to = last_page_end(u, r);
     if (!sk_memory_is_private(from, to))
         return sk_fail(err, SAIKAI_ENOTSUP, "its memory is shared with other processes");
-    int e = sk_uffd_register(u->fd, from, to);
+    int e = sk_own_is(u->fd) ? sk_uffd_register(u->fd, from, to) : -EBADF;
     return e ? sk_fail(err, SAIKAI_ENOTSUP, "its pages cannot be watched: %s", strerror(-e)) : 0;
 }
 
@@ -80,7 +79,7 @@ static void remove_region(void *state, struct sk_dirty_region *r)
     struct uffd *u = state;
     uintptr_t from = sk_page_ceil((uintptr_t)r->addr, u->page);
     uintptr_t to = sk_page_floor((uintptr_t)r->addr + r->size_bytes, u->page);
-    if (from < to)
+    if (from < to && sk_own_is(u->fd))
         sk_uffd_unregister(u->fd, from, to);
 }
 
@@ -157,8 +156,10 @@ static int collect(void *state, struct sk_dirty_region *const *v, size_t n, stru
                    struct saikai_error *err)
 {
     struct uffd *u = state;
-    int rc = 0;
-    for (size_t i = 0; !rc && i < n;) {
+    int rc = 0, gone = !sk_own_is(u->fd) || !sk_own_is(u->pagemap); /* the program closed it: nothing is watched any more */
+    for (size_t i = 0; gone && i < n; i++)
+        v[i]->whole = v[i]->failed = 1;
+    for (size_t i = 0; !gone && !rc && i < n;) {
         struct span s = {v + i, 1, first_page(u, v[i]), last_page_end(u, v[i])};
         while (i + s.n < n && first_page(u, v[i + s.n]) < s.to) {
             uintptr_t to = last_page_end(u, v[i + s.n++]);

@@ -2,10 +2,13 @@
  * meant. */
 #include "cli/cli.h"
 
+#include "base/text/shown.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,17 +16,19 @@ int cli_usage(const struct cli *cli, const char *fmt, ...)
 {
     va_list ap;
     const char *name = cli->command ? cli->command : "";
-    fprintf(stderr, "saikai%s%s: ", *name ? " " : "", name);
+    char *text = NULL;
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    int n = vasprintf(&text, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "\nSee 'saikai help%s%s'.\n", *name ? " " : "", name);
+    fprintf(stderr, "saikai%s%s: %s\nSee 'saikai help%s%s'.\n", *name ? " " : "", name, n < 0 ? "no memory" : sk_shown(text), *name ? " " : "", name);
+    if (n >= 0)
+        free(text);
     return CLI_USAGE;
 }
 
 int cli_fail(const struct cli *cli, const struct saikai_error *err)
 {
-    fprintf(stderr, "saikai %s: %s\n", cli->command, err->text);
+    fprintf(stderr, "saikai %s: %s\n", cli->command, sk_shown(err->text));
     return err->code == SAIKAI_ECONFIG ? CLI_USAGE : CLI_FAILED;
 }
 
@@ -32,7 +37,11 @@ int cli_print_json(const struct cli *cli, struct sk_json *j, int code)
     struct saikai_error err = {0};
     int rc = sk_json_print(j, stdout, &err);
     sk_json_free(j);
-    return rc ? cli_fail(cli, &err) : code;
+    if (!rc)
+        return code;
+    __fpurge(stdout); /* what it did not take is told here, and not once more at the end */
+    clearerr(stdout);
+    return cli_fail(cli, &err);
 }
 
 void cli_wrap(FILE *f, int indent, const char *text)

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/config/component.h"
+#include "base/text/shown.h"
 #ifdef HAVE_ZMQ
 #include "recovery/answer/recovery_protocol.h"
 #include "recovery/fault/fault_model.h"
@@ -75,8 +76,8 @@ static void print(const struct cli *cli, const struct sk_kind *kind, const char 
 {
     char key[96];
     const char *path = sk_component_path(kind, form), *chosen = chosen_by(cli, kind, form, key, sizeof key);
-    printf("%-10s %-14s %s%s%s  %s%s%s\n", kind->name, form, path ? path : "built in", chosen ? "  chosen by " : "",
-           chosen ? chosen : "", about && *about ? "(" : "", about ? about : "", about && *about ? ")" : "");
+    printf("%-10s %-14s %s%s%s  %s%s%s\n", kind->name, form, path ? sk_shown(path) : "built in", chosen ? "  chosen by " : "",
+           chosen ? chosen : "", about && *about ? "(" : "", about ? sk_shown(about) : "", about && *about ? ")" : "");
 }
 
 int cli_components(struct cli *cli, int argc, char **argv)

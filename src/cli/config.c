@@ -2,6 +2,8 @@
 #include "cli/cli.h"
 #include "cli/kinds.h"
 
+#include "base/text/shown.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,9 +66,9 @@ static void print_values(const struct cli *cli, const char *section, int show_or
         if (strcmp(last, k->section))
             printf("%s[%s]\n", *last ? "\n" : "", k->section);
         last = k->section;
-        int n = printf("%s = %s", k->key, sk_config_value_at(cli->config, i));
+        int n = printf("%s = %s", k->key, sk_shown(sk_config_value_at(cli->config, i)));
         if (show_origin)
-            printf("%*s # %s", n < 40 ? 40 - n : 0, "", sk_config_origin_at(cli->config, i));
+            printf("%*s # %s", n < 40 ? 40 - n : 0, "", sk_shown(sk_config_origin_at(cli->config, i)));
         putchar('\n');
     }
 }
@@ -86,7 +88,7 @@ static int print_forms(struct cli *cli, int json)
             sk_json_text(&j, "about", about ? about : "");
             sk_json_end(&j);
             if (!json)
-                printf("%-10s %-18s %s\n", k->name, name, about ? about : "");
+                printf("%-10s %-18s %s\n", k->name, name, about ? sk_shown(about) : "");
         }
     }
     sk_json_end(&j);

@@ -1,10 +1,13 @@
 /* saikai history: the faults of a store's jobs, and what was done about them. */
 #include "cli/cli.h"
 
+#include "base/text/shown.h"
 #include "recovery/history/history.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 struct output {
@@ -41,8 +44,8 @@ static void each(void *arg, const struct sk_event *e)
     }
     if (localtime_r(&t, &tm))
         strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
-    printf("%s  %s; fault model: %s; answer: %s%s%s  [start %lld of %s]\n", when, e->what, *e->model ? e->model : "none", e->answer,
-           *e->then ? ", " : "", e->then, (long long)e->start + 1, *e->command ? e->command : "?");
+    printf("%s  %s; fault model: %s; answer: %s%s%s  [start %lld of %s]\n", when, sk_shown(e->what), *e->model ? sk_shown(e->model) : "none", sk_shown(e->answer),
+           *e->then ? ", " : "", sk_shown(e->then), (long long)e->start + 1, *e->command ? sk_shown(e->command) : "?");
 }
 
 int cli_history(struct cli *cli, int argc, char **argv)
@@ -65,6 +68,11 @@ int cli_history(struct cli *cli, int argc, char **argv)
     if (rc >= 0)
         return rc;
     struct output o = {json ? &j : NULL, 0};
+    struct stat st;
+    if (argc && stat(argv[0], &st) && errno == ENOENT) {
+        sk_fail(&err, SAIKAI_ENOENT, "%s: there is no such directory", argv[0]);
+        return cli_fail(cli, &err);
+    }
     if (json)
         sk_json_array(&j, NULL);
     const char *dir = argc ? argv[0] : sk_config_text(cli->config, "store.prefix");
@@ -74,12 +82,12 @@ int cli_history(struct cli *cli, int argc, char **argv)
         return cli_fail(cli, &err);
     }
     if (bad)
-        fprintf(stderr, "saikai history: %d lines of %s/history are damaged, or of another version\n", bad, dir);
+        fprintf(stderr, "saikai history: %d lines of %s/history are damaged, or of another version\n", bad, sk_shown(dir));
     if (json) {
         sk_json_end(&j);
         return cli_print_json(cli, &j, bad ? CLI_FAILED : CLI_OK);
     }
     if (!o.n && !bad)
-        printf("no faults are known of %s\n", dir);
+        printf("no faults are known of %s\n", sk_shown(dir));
     return bad ? CLI_FAILED : CLI_OK;
 }

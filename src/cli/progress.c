@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/config/units.h"
+#include "base/text/shown.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ void cli_progress_update(struct cli_progress *p, uint64_t done)
     p->last = now;
     p->shown = 1;
     if (!p->total) {
-        fprintf(stderr, "\r%s: %llu\033[K", p->label, (unsigned long long)done);
+        fprintf(stderr, "\r%s: %llu\033[K", sk_shown(p->label), (unsigned long long)done);
         return;
     }
     enum { width = 30 };
@@ -38,7 +39,7 @@ void cli_progress_update(struct cli_progress *p, uint64_t done)
     bar[width] = 0;
     if (part > 0.02)
         sk_format_time(left, sizeof left, (now - p->begun) * (1 - part) / part);
-    fprintf(stderr, "\r%s [%s] %3.0f %%%s%s\033[K", p->label, bar, 100 * part,
+    fprintf(stderr, "\r%s [%s] %3.0f %%%s%s\033[K", sk_shown(p->label), bar, 100 * part,
             *left ? ", left: " : "", left);
 }
 

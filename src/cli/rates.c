@@ -4,6 +4,7 @@
 #include "backbone/rates/serve.h"
 #include "base/config/units.h"
 #include "base/file/io.h"
+#include "base/text/shown.h"
 #include "schedule/failure/rates.h"
 #include "schedule/learn/database.h"
 #include "schedule/learn/lanl.h"
@@ -119,7 +120,7 @@ static void print_side(const struct table *t, enum sk_side side, int all, double
         strcpy(day, "none");
         if (r->faults > 0 && gmtime_r(&newest, &tm))
             strftime(day, sizeof day, "%Y-%m-%d", &tm);
-        printf("%-30s %9.0f %12s %14s  %s\n", r->name, r->faults, show_time(a, r->seconds),
+        printf("%-30s %9.0f %12s %14s  %s\n", sk_shown(r->name), r->faults, show_time(a, r->seconds),
                show_time(b, r->rate > 0 ? 1 / r->rate : INFINITY), day);
     }
     if (left)
@@ -170,7 +171,7 @@ static int ask_server(struct cli *cli, const struct sk_rates_message *question, 
     if (!rc)
         rc = sk_rates_call(&peer, question, server_s, answer, &err);
     if (rc)
-        fprintf(stderr, "saikai rates: %s; this user's own database is used\n", err.text);
+        fprintf(stderr, "saikai rates: %s; this user's own database is used\n", sk_shown(err.text));
     else
         snprintf(p->path, sizeof p->path, "%s", peer.address);
     return !rc;
@@ -216,7 +217,7 @@ static int show(struct cli *cli, const struct asked *a)
         json_table(&t, &shapes, p.path, unseen, &j);
         rc = cli_print_json(cli, &j, CLI_OK);
     } else if (!rc) {
-        printf("Failure database %s%s\n\n", p.path, missing ? ": nothing was learnt yet" : "");
+        printf("Failure database %s%s\n\n", sk_shown(p.path), missing ? ": nothing was learnt yet" : "");
         print_side(&t, SK_SIDE_PROGRAM, a->all, t.others);
         print_shape(&shapes, SK_SIDE_PROGRAM);
         putchar('\n');
@@ -349,7 +350,7 @@ static int import(struct cli *cli, const struct asked *a, const char *file)
         sk_json_end(&j);
         return cli_print_json(cli, &j, CLI_OK);
     }
-    printf("%zu %s from %s are in %s", m.n, is_log ? "failures" : "rates", file, p.path);
+    printf("%zu %s from %s are in %s", m.n, is_log ? "failures" : "rates", sk_shown(file), sk_shown(p.path));
     if (skipped)
         printf("; %zu lines have no system, node or time", skipped);
     putchar('\n');
@@ -405,7 +406,7 @@ static int add(struct cli *cli, const struct asked *a, const char *host, const c
     if (rc)
         return cli_fail(cli, &err);
     if (!a->json) {
-        printf(rate_text ? "the rate of %s is in %s\n" : "a failure of %s is in %s\n", host, p.path);
+        printf(rate_text ? "the rate of %s is in %s\n" : "a failure of %s is in %s\n", sk_shown(host), sk_shown(p.path));
         return CLI_OK;
     }
     struct sk_json j = {0};

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/config/units.h"
 #include "base/file/io.h"
+#include "base/text/shown.h"
 #include "recovery/history/history.h"
 #include "store/owner/lease.h"
 #include "store/report.h"
@@ -34,9 +35,18 @@ struct job {
     int has_report;
     char trouble[300]; /* why not */
     enum condition condition;
-    int n_faults;
-    struct sk_event last; /* fault, when there was one */
+    int n_faults, bad_faults; /* lines of the history, and those that are none */
+    struct sk_event last;     /* fault, when there was one */
+    size_t n_gens;            /* in the prefix */
+    struct cli_harm harm;
+    char harmed[48]; /* the newest generation that is, "": none */
 };
+
+/* 1: something of it is damaged or incomplete. */
+static int is_harmed(const struct job *j)
+{
+    return *j->trouble || j->bad_faults || j->harm.damaged || j->harm.incomplete;
+}
 
 static void note_fault(void *arg, const struct sk_event *e)
 {
@@ -45,11 +55,26 @@ static void note_fault(void *arg, const struct sk_event *e)
     j->last = *e;
 }
 
+static void look_at_generations(const struct cli *cli, struct job *j)
+{
+    struct cli_target t = {.local = 0};
+    struct cli_store s;
+    struct saikai_error why = {0};
+    if (sk_io_path(t.root, sizeof t.root, &why, "%s", j->dir) || cli_store_load(cli, &t, &s, &why)) {
+        snprintf(j->trouble, sizeof j->trouble, "%.*s", (int)sizeof j->trouble - 1, why.text);
+        return;
+    }
+    j->n_gens = s.count;
+    j->harm = cli_store_harm(cli, &s);
+    if (j->harm.first >= 0)
+        snprintf(j->harmed, sizeof j->harmed, "%s", s.gen[j->harm.first].name);
+    cli_store_free(&s);
+}
+
 /* 0; SAIKAI_ENOENT: no job has this directory. */
 static int look(const struct cli *cli, const char *dir, struct job *j, struct saikai_error *err)
 {
     struct saikai_error why = {0};
-    int bad = 0;
     memset(j, 0, sizeof *j);
     int rc = sk_io_path(j->dir, sizeof j->dir, err, "%s", dir);
     if (rc || (rc = sk_job_load(dir, &j->job, err)))
@@ -63,7 +88,8 @@ static int look(const struct cli *cli, const char *dir, struct job *j, struct sa
     int held = sk_lease_look(dir, sk_config_time(cli->config, "store.lease_timeout"), &j->owner) == 1;
     int silent = j->has_report && (double)(sk_wall_ms() - j->report.at_ms) / 1000 > silent_s;
     j->condition = held ? silent ? SILENT : RUNNING : j->state.finished ? FINISHED : ENDED;
-    sk_history_load(dir, note_fault, j, &bad, NULL);
+    sk_history_load(dir, note_fault, j, &j->bad_faults, NULL);
+    look_at_generations(cli, j);
     return 0;
 }
 
@@ -137,7 +163,7 @@ static void print_interval(const struct sk_report *r)
         printf("interval         every %lld candidates, ", (long long)r->every);
     else
         printf("interval         none so far, ");
-    printf(text ? "%s\n" : "by the model %s\n", text ? text : r->why);
+    printf(text ? "%s\n" : "by the model %s\n", text ? text : sk_shown(r->why));
     printf("faults expected  of the program once in %s, of its hosts once in %s\n", mean_time(r->program_rate, program, sizeof program),
            mean_time(r->host_rate, hosts, sizeof hosts));
 }
@@ -147,7 +173,7 @@ static void print_report(const struct job *j)
     const struct sk_report *r = &j->report;
     char cost[32], size[32], age[32], time[32], lost[32];
     printf("ranks            %lld on %lld node%s, the first on %s\n", (long long)r->ranks, (long long)r->nodes, r->nodes == 1 ? "" : "s",
-           r->host);
+           sk_shown(r->host));
     if (r->iteration >= 0)
         printf("progress         iteration %lld%s%s; told %s ago\n", (long long)r->iteration, r->tick > 0 ? ", each " : "",
                r->tick > 0 ? sk_format_time(time, sizeof time, r->tick) : "", cli_age(r->at_ms, age, sizeof age));
@@ -169,20 +195,33 @@ static void print_report(const struct job *j)
     puts("");
 }
 
+static void print_harm(const struct job *j)
+{
+    if (j->harm.damaged || j->harm.incomplete)
+        printf("in the prefix    %d of %zu generation%s damaged, %d incomplete, the newest of these %s\n"
+               "                 ('saikai verify %s' says what is wrong)\n",
+               j->harm.damaged, j->n_gens, j->n_gens == 1 ? "" : "s", j->harm.incomplete, j->harmed, sk_shown(j->dir));
+    if (j->bad_faults)
+        printf("faults           %d line%s of its history damaged, or of another version\n", j->bad_faults, j->bad_faults == 1 ? "" : "s");
+}
+
 static void print_job(const struct job *j)
 {
     char since[32], when[32];
-    printf("job %s: %s%s%s", j->job.name, colour(j->condition, 0), condition_names[j->condition], colour(j->condition, 1));
+    printf("job %s: %s%s%s", sk_shown(j->job.name), colour(j->condition, 0), condition_names[j->condition], colour(j->condition, 1));
     if (j->has_report && j->condition <= SILENT)
         printf(", start %lld, since %s", (long long)j->report.start, cli_age(j->report.began_ms, since, sizeof since));
-    printf("\n%s\n", j->dir);
+    printf("\n%s\n", sk_shown(j->dir));
     if (j->has_report)
         print_report(j);
-    else
-        printf("%s\n", *j->trouble ? j->trouble : "it has not said how it is doing");
+    else if (!*j->trouble)
+        puts("it has not said how it is doing");
+    if (*j->trouble)
+        printf("%s\n", sk_shown(j->trouble));
+    print_harm(j);
     if (j->n_faults)
         printf("last of %d fault%s %s ago: %s; answer: %s\n", j->n_faults, j->n_faults == 1 ? "" : "s",
-               cli_age(j->last.at_ms, when, sizeof when), j->last.what, j->last.answer);
+               cli_age(j->last.at_ms, when, sizeof when), sk_shown(j->last.what), sk_shown(j->last.answer));
 }
 
 /* ---- for programs ---- */
@@ -231,6 +270,10 @@ static void put_job(struct sk_json *to, const struct job *j)
     sk_json_text(to, "condition", condition_names[j->condition]);
     if (*j->trouble)
         sk_json_text(to, "problem", j->trouble);
+    sk_json_uint(to, "generations", j->n_gens);
+    sk_json_int(to, "damaged", j->harm.damaged);
+    sk_json_int(to, "incomplete", j->harm.incomplete);
+    sk_json_int(to, "faults_unreadable", j->bad_faults);
     sk_json_int(to, "faults_recorded", j->n_faults);
     if (j->n_faults)
         sk_json_text(to, "last_fault", j->last.what);
@@ -248,7 +291,7 @@ struct output {
     const struct cli *cli;
     const char *only; /* name of the job that is meant, NULL: all */
     struct sk_json *json;
-    int n;
+    int n, harmed; /* jobs; those with something damaged or incomplete */
 };
 
 static int each(void *arg, const char *dir, struct saikai_error *err)
@@ -264,37 +307,42 @@ static int each(void *arg, const char *dir, struct saikai_error *err)
         else
             print_job(j);
         o->n++;
+        o->harmed += is_harmed(j);
     }
     free(j);
     return rc;
 }
 
-static int once(struct cli *cli, const char *root, const char *only, int json)
+/* *again: 1 when it was shown, with --watch to be shown again. */
+static int once(struct cli *cli, const char *root, const char *only, int json, int *again)
 {
     struct sk_json j = {0};
     struct saikai_error err = {0};
-    struct output o = {cli, only, json ? &j : NULL, 0};
+    struct output o = {cli, only, json ? &j : NULL, 0, 0};
+    *again = 0;
     if (json)
         sk_json_array(&j, NULL);
     if (cli_jobs_each(root, each, &o, &err)) {
         sk_json_free(&j);
         return cli_fail(cli, &err);
     }
+    *again = !only || o.n;
+    int code = !*again || o.harmed ? CLI_FAILED : CLI_OK;
     if (json) {
         sk_json_end(&j);
-        return cli_print_json(cli, &j, only && !o.n ? CLI_FAILED : CLI_OK);
+        return cli_print_json(cli, &j, code);
     }
     if (!o.n && only)
-        fprintf(stderr, "saikai status: no job %s in %s: saikai status %s lists all\n", only, root, root);
+        fprintf(stderr, "saikai status: no job %s in %s: saikai status %s lists all\n", sk_shown(only), sk_shown(root), sk_shown(root));
     else if (!o.n)
-        printf("no jobs are known of %s\n", root);
+        printf("no jobs are known of %s\n", sk_shown(root));
     fflush(stdout);
-    return only && !o.n ? CLI_FAILED : CLI_OK;
+    return code;
 }
 
 int cli_status(struct cli *cli, int argc, char **argv)
 {
-    int json = 0, watch = 0, rc;
+    int json = 0, watch = 0, again, rc;
     const char *job = NULL, *only = NULL, *root;
     struct saikai_error err = {0};
     const struct cli_option options[] = {
@@ -308,21 +356,22 @@ int cli_status(struct cli *cli, int argc, char **argv)
         .about = "Shows how the jobs of a prefix are doing: ranks and nodes, progress, the newest checkpoint on the nodes, protected and in "
                  "the prefix with its age, what checkpoints cost, how often they are made and why, faults that are expected, and "
                  "the share of the time that went into checkpoints and faults. A job tells that every few seconds while "
-                 "it runs and its prefix can be written to. DIR is the prefix, by default that of store.prefix; another word is the name of a job in that one.",
+                 "it runs and its prefix can be written to. Exit code 1: something of a job is damaged, or a generation lacks files that no running job "
+                 "would add and that no death explains. DIR is the prefix, by default that of store.prefix; another word is the name of a job in that one.",
         .max_operands = 1,
         .options = options,
     };
     rc = cli_parse(cli, &spec, &argc, &argv);
     if (rc >= 0)
         return rc;
-    if (cli_jobs_target(cli, argc ? argv[0] : NULL, job, &root, &only, &err))
-        return cli_usage(cli, "%s", err.text);
+    if (cli_jobs_target(cli, argc ? argv[0] : NULL, job, watch, &root, &only, &err))
+        return cli_store_fail(cli, &err);
     do {
         if (watch && isatty(STDOUT_FILENO))
             fputs("\033[H\033[2J", stdout);
-        rc = once(cli, root, only, json);
+        rc = once(cli, root, only, json, &again);
         if (watch)
             sk_sleep(2);
-    } while (watch && rc == CLI_OK);
+    } while (watch && again && !ferror(stdout));
     return rc;
 }

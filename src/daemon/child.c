@@ -16,21 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the child: where each rank is two processes, the lead's output is seen. The other one's has a place for when it is the lead. */
-static void hide_output(const struct sk_child *c)
-{
-    const char *copies = getenv(SK_WORLD_COPIES_ENV);
-    char text[16];
-    int null;
-    if (!copies || c->rank < strtoul(copies, NULL, 10) || (null = open("/dev/null", O_WRONLY | O_CLOEXEC)) < 0)
-        return;
-    int aside = dup(STDOUT_FILENO);
-    dup2(null, STDOUT_FILENO);
-    snprintf(text, sizeof text, "%d", aside);
-    if (aside >= 0)
-        setenv(SK_WORLD_OUTPUT_ENV, text, 1);
-}
-
 /* The rank of a process of a start in which those of the list (base/config/ranklist.h) have a second one each, behind the n ranks. */
 static uint32_t rank_of_process(uint32_t process, int n, const char *list)
 {
@@ -42,6 +27,27 @@ static uint32_t rank_of_process(uint32_t process, int n, const char *list)
                 rank = (uint32_t)r;
     free(named);
     return rank;
+}
+
+int sk_child_twin(uint32_t process, int *is_second)
+{
+    const char *copies = getenv(SK_WORLD_COPIES_ENV);
+    int n = 0, list = 0;
+    *is_second = 0;
+    if (!copies || sscanf(copies, "%d %*s %*s %*s %n", &n, &list) != 1 || n <= 0)
+        return -1;
+    *is_second = process >= (uint32_t)n;
+    if (*is_second)
+        return (int)rank_of_process(process, n, copies + list);
+    char *is_named = malloc((size_t)n);
+    int second = -1;
+    if (is_named && sk_ranklist_parse(copies + list, n, is_named, NULL) >= 0 && is_named[process]) {
+        second = n;
+        for (uint32_t r = 0; r < process; r++)
+            second += is_named[r];
+    }
+    free(is_named);
+    return second;
 }
 
 /* In the child: who it is among how many ranks, as MPI will tell it. It may ask before MPI has begun, and be a script that starts the program. */
@@ -75,7 +81,6 @@ static void prepare_layer(const struct sk_child *c)
     snprintf(text, sizeof text, "%ld", (long)getppid());
     setenv(SK_WORLD_ENV, text, 1);
     unsetenv(SK_WORLD_LIBRARY_ENV);
-    hide_output(c);
     show_place(c);
     if (!c->repair)
         return;
@@ -91,6 +96,8 @@ static void become_program(const struct sk_child *c, char **argv, int report)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     snprintf(fd, sizeof fd, "%d", c->page_fd);
     setenv(SK_KEEPER_FD_ENV, fd, 1);
+    if (c->output >= 0)
+        dup2(c->output, STDOUT_FILENO);
     snprintf(start, sizeof start, "%u", c->start);
     setenv(SK_START_ENV, start, 1);
     prepare_layer(c);

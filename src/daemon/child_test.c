@@ -29,7 +29,7 @@ static void sees(uint32_t process, uint32_t repair, const char *seen)
     snprintf(text, sizeof text, "%u", repair ? 0 : process);
     setenv("OMPI_COMM_WORLD_RANK", text, 1);
     setenv("OMPI_COMM_WORLD_SIZE", repair ? "1" : "8", 1);
-    struct sk_child c = {.rank_env = "OMPI_COMM_WORLD_RANK", .rank = process, .repair = repair, .start = 1, .page_fd = -1, .mask = &none};
+    struct sk_child c = {.rank_env = "OMPI_COMM_WORLD_RANK", .rank = process, .repair = repair, .start = 1, .page_fd = -1, .output = -1, .mask = &none};
     assert_int_equal(sk_child_start(&c, argv, &pid, &start_errno, NULL), 0);
     assert_int_equal(start_errno, 0);
     close(p[1]);
@@ -38,6 +38,29 @@ static void sees(uint32_t process, uint32_t repair, const char *seen)
     close(p[0]);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_string_equal(text, seen);
+}
+
+static void a_process_has_a_twin_where_its_rank_is_two(void **state)
+{
+    static const struct {
+        const char *copies;
+        uint32_t process;
+        int twin, is_second;
+    } k[] = {
+        {"4 1000000 0 0 ", 0, 4, 0}, {"4 1000000 0 0 ", 3, 7, 0}, {"4 1000000 0 0 ", 6, 2, 1},
+        {"5 1000000 1 0 1, 3-4", 0, -1, 0}, {"5 1000000 1 0 1, 3-4", 1, 5, 0}, {"5 1000000 1 0 1, 3-4", 4, 7, 0},
+        {"5 1000000 1 0 1, 3-4", 6, 3, 1}, {"5 1000000 1 0 7", 1, -1, 0}, {"", 0, -1, 0}, {NULL, 5, -1, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
+        int second = -1;
+        unsetenv(SK_WORLD_COPIES_ENV);
+        if (k[i].copies)
+            setenv(SK_WORLD_COPIES_ENV, k[i].copies, 1);
+        assert_int_equal(sk_child_twin(k[i].process, &second), k[i].twin);
+        assert_int_equal(second, k[i].is_second);
+    }
+    unsetenv(SK_WORLD_COPIES_ENV);
 }
 
 static void a_program_sees_its_rank(void **state)
@@ -64,6 +87,6 @@ static void a_program_sees_its_rank(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_program_sees_its_rank)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_process_has_a_twin_where_its_rank_is_two), cmocka_unit_test(a_program_sees_its_rank)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

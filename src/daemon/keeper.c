@@ -7,7 +7,9 @@
 #include "base/network/lastwords.h"
 #include "daemon/above.h"
 #include "daemon/rank/bare.h"
+#include "daemon/rank/key.h"
 #include "daemon/child.h"
+#include "daemon/print/print.h"
 #include "daemon/rank/told.h"
 #include "daemon/way.h"
 #include "recovery/family.h"
@@ -26,15 +28,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How often what needs an answer is said again, and how long a program killed by order waits for
- * its answer. */
-static const double repeat_s = 0.1, ordered_linger_s = 1.0;
-/* How long the program's own children may take to die. */
-static const double family_s = 0.5;
-/* How often the key is looked for that is not on this host yet. */
-static const double key_look_s = 0.1;
-/* How often the layer is looked at during a repair. */
-static const double repair_look_s = 0.02;
+/* How often what needs an answer is said again, how long a program killed by order waits for its answer, and how long its own children may take to
+ * die. */
+static const double repeat_s = 0.1, ordered_linger_s = 1.0, family_s = 0.5;
+/* How often the key is looked for that is not on this host yet, and the layer is looked at during a repair. */
+static const double key_look_s = 0.1, repair_look_s = 0.02;
 /* And while a rank with the layer begins, that the first fault finds the launcher knowing that it can be repaired; not for ever, since a program
  * may never say so. */
 static const double begin_look_s = 0.05, begins_s = 60;
@@ -53,7 +51,7 @@ struct keeper {
     const struct sk_link_settings *s;
     uint32_t rank, id; /* id: as whom it reports, another one where it takes the place of a dead process */
     uint32_t repair;   /* that it was born in; 0: none */
-    int waits;         /* a warm spare that has no rank so far */
+    int waits, needed; /* a warm spare that has no rank so far; and without which the ranks do not come out of MPI_Init */
     struct sk_way *way; /* NULL: the key is not there yet */
     double key_until;     /* when that is given up */
     double key_at;        /* when it was found */
@@ -64,10 +62,12 @@ struct keeper {
     pid_t parent, program;
     double begins_until;     /* when the layer is no longer looked at more often for that; 0: there is none */
     double heard, next_beat; /* when the launcher was last heard; when the next beat is due */
-    int gone, ordered, released, ended; /* ended: the MPI's launcher sent SIGTERM while the program ran */
+    int gone, ordered, released, ended, orphaned; /* orphaned: nobody is left who could read; ended: the MPI's launcher sent SIGTERM while the program ran */
     int apart, unsent; /* ranks are on several hosts; what the program had sent has not arrived after all that time */
     struct sk_lastwords_others others; /* whose ends nobody waits for */
     struct sk_bare bare;
+    struct sk_print *print; /* of a rank that is two processes */
+    int twin;               /* the other one of them */
     int status;      /* of waitpid, when gone */
     int start_errno; /* the program could not be executed */
     double gone_at, next_report;
@@ -123,6 +123,7 @@ static struct sk_message message(const struct keeper *k, enum sk_message_kind ki
         .restored_iteration = atomic_load(&p->restored_iteration),
         .state = atomic_load(&p->state),
         .world = world_of(k),
+        .printed = sk_print_count(k->print),
         .differ.n = atomic_load_explicit(&p->differ, memory_order_acquire),
     };
     if (m.at.differ.n)
@@ -185,8 +186,20 @@ static int is_under_way(struct keeper *k, double now)
 
 static void report_when_sent(struct keeper *k, double now)
 {
-    if (!k->apart || !is_under_way(k, now))
+    if (!sk_print_is_settled(k->print, now - k->gone_at))
+        k->next_report = now + unsent_look_s;
+    else if (!k->apart || !is_under_way(k, now))
         report_exit(k, now);
+}
+
+/* From now on a spare waits, and its end is nobody's affair. */
+static void look_whether_it_is_needed(struct keeper *k)
+{
+    if (!k->needed || atomic_load(&k->page->within) != SK_WITHIN_SPARE)
+        return;
+    k->needed = 0;
+    sk_way_close(k->way);
+    k->way = NULL;
 }
 
 static void reap(struct keeper *k, double now)
@@ -199,6 +212,7 @@ static void reap(struct keeper *k, double now)
         waitpid(k->program, &k->status, 0);
         k->gone = 1;
         k->gone_at = now;
+        look_whether_it_is_needed(k);
         report_when_sent(k, now);
     }
     if (k->gone)
@@ -238,7 +252,7 @@ static void pass_signal(struct keeper *k, int number)
 static void end_with_parent(struct keeper *k)
 {
     kill_program(k, 0);
-    k->released = 1;
+    k->released = k->orphaned = 1;
     sk_key_file_remove(k->s->key_file, k->s->nonce); /* nobody else may be left to do that */
 }
 
@@ -270,6 +284,14 @@ static void take_repair(struct keeper *k, const struct sk_message *m)
     atomic_store_explicit(&p->repair, m->number, memory_order_release);
 }
 
+/* Where the lead is dead, this process's output goes on where that one's has ended. */
+static void take_output(struct keeper *k, const struct sk_message *m)
+{
+    for (uint32_t i = 0; i < m->n_dead; i++)
+        if ((int)m->dead[i] == k->twin && sk_print_join(k->print, m->printed[i]))
+            sk_log(SK_LOG_WARN, "process %u: part of what its dead twin had yet to print is held no longer, and lacks in the output", k->rank);
+}
+
 static void take_message(struct keeper *k, const struct sk_message *m, double now)
 {
     switch (m->kind) {
@@ -289,6 +311,7 @@ static void take_message(struct keeper *k, const struct sk_message *m, double no
         break;
     case SK_MSG_REPAIR:
         take_repair(k, m);
+        take_output(k, m);
         break;
     default:
         break;
@@ -312,42 +335,11 @@ static int finished(const struct keeper *k, double now)
 {
     if (!k->gone)
         return 0;
-    return k->released || (k->ordered && now - k->gone_at > ordered_linger_s) ||
+    return (k->released && (k->orphaned || sk_print_is_out(k->print))) || (k->ordered && now - k->gone_at > ordered_linger_s) ||
            (now - k->heard) * 1000 > k->s->orphan_timeout_ms;
 }
 
 /* ---- the link ---- */
-
-/* The job key, from the run's file or from this host's own. SAIKAI_ENOENT: there is none so far. */
-static int find_key(const struct keeper *k, uint8_t job[SK_KEY_BYTES], struct saikai_error *err)
-{
-    uint8_t content[SK_KEY_FILE_MAX];
-    char own[128];
-    size_t n = 0;
-    int rc = sk_key_file_read(k->s->key_file, content, &n, err);
-    for (int i = 0;
-         rc == SAIKAI_ENOENT && sk_key_file_own(i, k->s->nonce, k->s->incarnation, own); i++)
-        rc = sk_key_file_read(own, content, &n, err);
-    if (!rc)
-        sk_key_job(content, n, k->s->nonce, job);
-    explicit_bzero(content, sizeof content);
-    return rc;
-}
-
-/* What was brought to this host alone is of no more use. The other ranks here look for it as often as
- * this one did: they have it by then, or another of them removed it. */
-static void remove_own_key(const struct keeper *k)
-{
-    char own[128];
-    double left = k->key_at + 5 * key_look_s - sk_now();
-    int there = 0;
-    for (int i = 0; sk_key_file_own(i, k->s->nonce, k->s->incarnation, own); i++)
-        there |= !access(own, F_OK);
-    if (there && left > 0)
-        sk_sleep(left);
-    for (int i = 0; there && sk_key_file_own(i, k->s->nonce, k->s->incarnation, own); i++)
-        unlink(own);
-}
 
 /* Open the link as soon as there is a key; 0 also when there is none yet. */
 static int try_link(struct keeper *k, double now)
@@ -355,9 +347,9 @@ static int try_link(struct keeper *k, double now)
     struct saikai_error err = {0};
     uint8_t job[SK_KEY_BYTES];
     char host[256] = "?";
-    if (k->way || k->waits)
+    if (k->way || (k->waits && !k->needed))
         return 0;
-    int rc = find_key(k, job, &err);
+    int rc = sk_run_key_find(k->s, job, &err);
     if (!rc) {
         rc = sk_way_open(k->s, k->id, job, &k->way, &err);
         explicit_bzero(job, sizeof job);
@@ -382,8 +374,9 @@ static int try_link(struct keeper *k, double now)
 /* A warm spare has got a rank: from now on it is reported. */
 static void look_at_spare(struct keeper *k, double now)
 {
+    look_whether_it_is_needed(k);
     uint32_t id = k->waits ? atomic_load(&k->page->joined) : 0;
-    if (k->waits && k->gone)
+    if (k->waits && !k->needed && k->gone)
         k->released = 1; /* nobody knows of it */
     if (!id || k->gone)
         return;
@@ -417,7 +410,7 @@ static int is_repaired(const struct keeper *k)
 static int begins(const struct keeper *k, double now)
 {
     uint32_t state = SK_WORLD_STATE(atomic_load(&k->page->world));
-    return !k->gone && now < k->begins_until && (state == SK_WORLD_NONE || state == SK_WORLD_OUTSIDE);
+    return !k->gone && (!k->waits || k->needed) && now < k->begins_until && (state == SK_WORLD_NONE || state == SK_WORLD_OUTSIDE);
 }
 
 /* A process that computes does not look; one that waits does, and for whom it waits does not, or finds something. So when all wait, nobody
@@ -466,7 +459,7 @@ static double next_turn(const struct keeper *k, double now)
         due = now + repair_look_s;
     if (begins(k, now) && due > now + begin_look_s)
         due = now + begin_look_s;
-    if (!k->way && due > now + key_look_s)
+    if (!k->way && (!k->waits || k->needed) && due > now + key_look_s) /* a spare that gets a rank sends a signal */
         due = now + key_look_s;
     return due > now ? due - now : 0;
 }
@@ -482,15 +475,17 @@ static int keep(struct keeper *k)
     rc = try_link(k, now);
     reap(k, now);
     while (!rc && !finished(k, now)) {
-        struct sk_wait waits[2] = {{.fd = k->signals}, {.fd = k->released ? -1 : k->above}};
+        struct sk_wait waits[3] = {{.fd = k->signals}, {.fd = k->released ? -1 : k->above}, {.fd = sk_print_fd(k->print)}};
         struct sk_message m;
         double before = now;
-        sk_way_wait(k->way, waits, 2, next_turn(k, now));
+        sk_way_wait(k->way, waits, 3, next_turn(k, now));
         now = sk_now();
         if (waits[1].ready) /* before the MPI's launcher, which ends with it, sends signals that were to be passed on */
             end_with_parent(k);
         if (now - before > k->s->heartbeat_ms / 1000.0 + own_gap_s)
             k->heard += now - before;
+        if (waits[2].ready)
+            sk_print_take(k->print);
         take_signals(k, now);
         while (k->way && sk_way_receive(k->way, &m)) {
             k->heard = now;
@@ -522,7 +517,7 @@ static int keep(struct keeper *k)
     }
     if (rc)
         kill_program(k, 0);
-    remove_own_key(k);
+    sk_run_key_remove(k->s, k->key_at + 5 * key_look_s);
     return rc;
 }
 
@@ -530,11 +525,12 @@ int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place
 {
     uint32_t rank = place->rank;
     struct saikai_error err = {0};
-    struct keeper k = {.s = s, .rank = rank, .id = place->id, .repair = place->repair, .waits = place->waits,
+    struct keeper k = {.s = s, .rank = rank, .id = place->id, .repair = place->repair, .waits = place->waits, .needed = place->waits,
                        .page_fd = -1, .signals = -1, .events_fd = -1, .apart = sk_told_apart(), .above = sk_above_open(getenv(SK_RUN_ENV)), .parent = getppid(), .bare = sk_bare_begin(sk_now())};
     sk_family_spare_present();
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the program leaves behind comes to us, to be ended */
-    int rc = block_signals(&k, &err);
+    int second, rc = block_signals(&k, &err);
+    k.twin = sk_child_twin(rank, &second);
     if (!rc)
         rc = sk_keeper_page_make(rank, s->incarnation + place->repair, &k.page_fd, &k.page, &err);
     if (rc)
@@ -554,18 +550,25 @@ int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place
     if (k.apart)
         sk_lastwords_look(&k.others, sk_now());
     atomic_store(&k.page->repair, place->repair);
+    if (k.twin >= 0)
+        rc = sk_print_begin(STDOUT_FILENO, second, &k.print, &err);
+    if (rc)
+        goto out;
     /* The program first: making the link takes longer than starting it. */
     struct sk_child child = {.rank_env = s->rank_env, .rank = rank, .repair = place->repair, .start = k.page->incarnation + 1,
-                             .page_fd = k.page_fd, .mask = &k.old_mask};
+                             .page_fd = k.page_fd, .mask = &k.old_mask, .output = k.print ? sk_print_of_program(k.print) : -1};
     rc = sk_child_start(&child, argv, &k.program, &k.start_errno, &err);
     if (rc)
         goto out;
     sk_child_has_streams();
+    if (k.print && (rc = sk_print_started(k.print, &err)))
+        goto out; /* the program goes with its keeper */
     if (keep(&k))
         k.program = 0; /* it has been told why */
 out:
     if (rc)
         sk_log(SK_LOG_ERROR, "rank %u: %s", rank, err.text);
+    sk_print_end(k.print);
     sk_way_close(k.way);
     sk_keeper_page_unmap(k.page);
     if (k.page_fd >= 0)

@@ -15,7 +15,7 @@ enum { SK_KEEPER_FAILED = 125 };
 /* Which rank it keeps, and as whom it reports: the same, but for a process that takes the place of a dead one in this repair. */
 struct sk_keeper_place {
     uint32_t rank, id, repair;
-    int waits; /* a warm spare: it has no rank so far, and reports nothing */
+    int waits; /* a warm spare: it has no rank so far, and reports only as long as the ranks need it, in MPI's beginning */
 };
 
 /* Run argv[0] with its arguments under the launcher that s names. Blocks until the program is gone

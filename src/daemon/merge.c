@@ -105,6 +105,12 @@ static int says_the_same(const struct sk_progress *a, const struct sk_progress *
            a->differ.n == b->differ.n;
 }
 
+/* What is no news, and is passed on with the next beat all the same: when its node is lost, nobody can be asked any more. */
+static int has_printed(const struct sk_progress *a, const struct sk_progress *b)
+{
+    return a->printed.lines != b->printed.lines || a->printed.bytes != b->printed.bytes;
+}
+
 enum sk_client_news sk_client_heard(struct sk_clients *s, struct sk_client *m, const struct sk_message *v)
 {
     if (v->kind != SK_MSG_HELLO && v->kind != SK_MSG_BEAT && v->kind != SK_MSG_EXIT)
@@ -165,7 +171,7 @@ static void choose_whole(struct sk_clients *s)
 static void merge_beat(struct sk_client *m, struct sk_frame *b)
 {
     struct sk_message alive = {.kind = SK_MSG_ALIVE, .incarnation = m->incarnation, .rank = m->rank};
-    if (m->whole || !says_the_same(&m->told, &m->beat.at)) {
+    if (m->whole || !says_the_same(&m->told, &m->beat.at) || has_printed(&m->told, &m->beat.at)) {
         sk_frame_add(b, &m->beat);
         m->told = m->beat.at;
         m->whole = 0;

@@ -5,6 +5,7 @@
 #include "backbone/rates/serve.h"
 #include "base/config/config.h"
 #include "base/log.h"
+#include "base/text/shown.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static void answer(void *arg, const struct sk_rates_message *q, struct sk_rates_
 
 static int usage(const char *what)
 {
-    fprintf(stderr, "saikaid: server: %s\nUsage: saikaid server [--config FILE] [--set KEY=VALUE]...\n", what);
+    fprintf(stderr, "saikaid: server: %s\nUsage: saikaid server [--config FILE] [--set KEY=VALUE]...\n", sk_shown(what));
     return USAGE;
 }
 
@@ -95,7 +96,7 @@ int sk_server_run(int argc, char **argv)
     if (!rc)
         rc = serve(c, &err);
     if (rc)
-        fprintf(stderr, "saikaid: server: %s\n", err.text);
+        fprintf(stderr, "saikaid: server: %s\n", sk_shown(err.text));
     sk_config_free(c);
     return rc ? FAILED : 0;
 }

@@ -277,6 +277,8 @@ int sk_skc_decode_index(const void *in, size_t n, uint64_t index_offset, struct 
         rc = sk_fail(err, SAIKAI_EDAMAGED, "the index has the wrong length");
     else
         rc = check_index(x, index_offset, err);
+    for (uint32_t i = 0; !rc && i < x->var_count; i++)
+        sk_lookup_add(&x->names, x->vars, sizeof *x->vars);
 out:
     if (rc)
         sk_skc_index_free(x);
@@ -291,15 +293,14 @@ void sk_skc_index_free(struct sk_skc_index *x)
         return;
     free(x->vars);
     free(x->chunks);
+    sk_lookup_forget(&x->names);
     free(x);
 }
 
 const struct sk_skc_var *sk_skc_find(const struct sk_skc_index *x, const char *name)
 {
-    for (uint32_t i = 0; i < x->var_count; i++)
-        if (!strcmp(x->vars[i].name, name))
-            return &x->vars[i];
-    return NULL;
+    ptrdiff_t i = sk_lookup_find(&x->names, x->vars, sizeof *x->vars, x->var_count, name);
+    return i < 0 ? NULL : &x->vars[i];
 }
 
 void sk_skc_encode_trailer(const struct sk_skc_trailer *t, uint8_t out[SK_SKC_TRAILER_BYTES])

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/id.h"
+#include "base/text/lookup.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -80,6 +81,7 @@ struct sk_skc_index {
     uint64_t chunk_count;
     struct sk_skc_var *vars;
     struct sk_skc_chunk *chunks;
+    struct sk_lookup names; /* of vars, where it was decoded */
 };
 
 struct sk_skc_trailer {
@@ -100,6 +102,7 @@ size_t sk_skc_index_bytes(const struct sk_skc_index *x);
 int sk_skc_decode_index(const void *in, size_t n, uint64_t index_offset, struct sk_skc_index **out,
                         struct saikai_error *err);
 void sk_skc_index_free(struct sk_skc_index *x); /* NULL is accepted */
+/* Any thread, NULL: none. */
 const struct sk_skc_var *sk_skc_find(const struct sk_skc_index *x, const char *name);
 
 void sk_skc_encode_trailer(const struct sk_skc_trailer *t, uint8_t out[SK_SKC_TRAILER_BYTES]);

@@ -24,7 +24,7 @@ static struct sk_skc_var vars[] = {
 static struct sk_skc_chunk chunks[] = {
     {128, 1048576, 1048576, 1}, {1048704, 1000, 1048576, 2}, {1049728, 4, 4, 3},
 };
-static struct sk_skc_index sample = {3, 3, vars, chunks};
+static struct sk_skc_index sample = {.var_count = 3, .chunk_count = 3, .vars = vars, .chunks = chunks};
 enum { index_offset = 1049792 };
 
 static void test_header(void **state)

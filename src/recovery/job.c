@@ -53,6 +53,7 @@ struct job {
     const struct sk_config *config;
     const struct sk_launcher_ops *form;
     enum sk_mpi mpi;
+    int spares; /* of the first start: others report as later numbers */
     struct sk_recovery_means means; /* to be repaired without a restart */
     char launcher[PATH_MAX], keeper[PATH_MAX], yield[PATH_MAX];
     int has_hosts;
@@ -116,8 +117,9 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
         .mpi = j->mpi,
         .yield = *j->yield ? j->yield : NULL,
         .survives = *j->means.world != 0,
-        .warm = j->means.warm,
+        .warm = sk_supervisor_warm(j->supervisor),
     };
+    j->means.warm = launch.warm;
     j->link.incarnation = incarnation;
     j->link.past = *past;
     j->link.service = (uint32_t)wants_service(j, h);
@@ -129,9 +131,10 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     char learnt[SK_LEARNT_TEXT];
     sk_learning_started(j->learning, h, seat, j->o->n_ranks, sk_now());
     sk_learning_print(j->learning, learnt);
-    int rc = sk_hub_admit(j->hub, incarnation, (uint32_t)j->o->n_ranks + (*j->means.world ? SK_IN_PLACE_MOST : 0), err);
+    int rc = sk_hub_admit(j->hub, incarnation, (uint32_t)j->o->n_ranks + (*j->means.world ? SK_IN_PLACE_MOST + j->spares : 0), err);
     if (!rc)
         rc = sk_keyring_leave(j->keyring, incarnation, sk_now(), &j->link, err);
+    sk_keyring_await(j->keyring, (uint32_t)j->o->n_ranks, (uint32_t)j->means.warm);
     sk_link_settings_print(&j->link, link);
     sk_command_set(&c, "%s=%s", SK_LINK_ENV, link);
     sk_command_set(&c, "%s=%d", SK_LAST_END_ENV, sk_supervisor_last_end(j->supervisor));
@@ -478,6 +481,7 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
         rc = sk_means_count(&j->means, j->config, &f, err);
     if (rc)
         return rc;
+    j->spares = j->means.warm;
     if (j->means.copies.ranks) {
         j->twice = *j->o;
         j->twice.n_ranks = j->means.copies.processes;

@@ -31,6 +31,7 @@ struct sk_keyring {
     uint32_t incarnation;
     struct sk_message late; /* the order to repair by which others come after the ranks of the start; n_dead 0: nobody does */
     int waits;       /* for ranks of this start to be heard */
+    uint32_t beyond, n_beyond; /* others that are to be heard */
     int heard;       /* all ranks below this one have been */
     double bring_at; /* when it is next brought to silent hosts; INFINITY: never */
     char *brought;   /* by host: since the file was left; NULL: to none */
@@ -338,6 +339,12 @@ static int bring_to_silent(const struct sk_keyring *k, const struct sk_hub *hub,
     return started == AT_ONCE;
 }
 
+void sk_keyring_await(struct sk_keyring *k, uint32_t first, uint32_t n)
+{
+    k->beyond = first;
+    k->n_beyond = n;
+}
+
 void sk_keyring_tick(struct sk_keyring *k, const struct sk_hub *hub, const struct sk_hosts *hosts,
                      const int *seat, int n, double now, const sigset_t *mask)
 {
@@ -348,6 +355,8 @@ void sk_keyring_tick(struct sk_keyring *k, const struct sk_hub *hub, const struc
     int missing = k->heard < n;
     for (uint32_t i = 0; i < k->late.n_dead && !missing; i++)
         missing = !sk_hub_has_heard(hub, k->incarnation, k->late.first + i);
+    for (uint32_t i = 0; i < k->n_beyond && !missing; i++)
+        missing = !sk_hub_has_heard(hub, k->incarnation, k->beyond + i);
     if (!missing) {
         sk_log(SK_LOG_INFO, "all %d ranks have been heard", n);
         take_away(k);

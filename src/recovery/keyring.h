@@ -31,6 +31,8 @@ int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,
 /* The file of the newest start stays until the keepers of the processes that this order makes again have been heard, too. To their hosts it is
  * brought at once, if it had to be brought there before. */
 void sk_keyring_expect(struct sk_keyring *k, const struct sk_message *order, const struct sk_hosts *hosts, const int *seat);
+/* And until these, too: numbers beyond the ranks of the newest start, n of them from first on. n 0: none. */
+void sk_keyring_await(struct sk_keyring *k, uint32_t first, uint32_t n);
 /* Let time pass: remove the file when all n ranks have been heard; bring it to hosts whose ranks,
  * seated as seat says, are silent. Remote shells are started with the signal mask given, and not
  * waited for. */

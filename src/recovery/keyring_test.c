@@ -182,6 +182,33 @@ static void a_silent_host_gets_it_by_the_remote_shell(void **state)
     sk_hosts_free(&hosts);
 }
 
+/* A warm spare reports as a number behind the ranks', and may come after all of them. */
+static void it_stays_until_the_spares_are_heard(void **state)
+{
+    struct sk_link_settings link = {0};
+    struct saikai_error err = {0};
+    struct sk_hosts hosts = {0};
+    struct sk_hub *hub = NULL;
+    uint8_t job[SK_KEY_BYTES];
+    int seat[1] = {0};
+    sigset_t none;
+    sigemptyset(&none);
+    sk_hosts_add(&hosts, "here", 0, NULL);
+    struct sk_keyring *k = keyring("", 0, &link, job);
+    assert_int_equal(sk_hub_open("127.0.0.1", 1, job, &hub, &err), 0);
+    assert_int_equal(sk_hub_admit(hub, 4, 1, &err), 0);
+    assert_int_equal(sk_keyring_leave(k, 4, 100, &link, NULL), 0);
+    sk_keyring_await(k, 0, 1);
+    sk_keyring_tick(k, hub, &hosts, seat, 0, 200, &none);
+    expect_key(&link, job);
+    sk_keyring_await(k, 0, 0);
+    sk_keyring_tick(k, hub, &hosts, seat, 0, 201, &none);
+    assert_int_equal(access(link.key_file, F_OK), -1);
+    sk_keyring_free(k);
+    sk_hub_close(hub);
+    sk_hosts_free(&hosts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +217,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(on_one_host_it_stays_in_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_users_own_is_used_and_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_silent_host_gets_it_by_the_remote_shell, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(it_stays_until_the_spares_are_heard, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

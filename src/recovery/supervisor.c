@@ -42,6 +42,7 @@ struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
     s->hosts = *hosts;
     *hosts = (struct sk_hosts){0};
     s->seat = seat;
+    s->spares = c->warm;
     s->best = s->restored = s->place_best = -1;
     sk_slower_init(&s->slower, 4 * c->detector.heartbeat_s);
     s->c.detector.n_hosts = s->hosts.n;
@@ -49,7 +50,7 @@ struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
     s->answers = calloc((size_t)s->hosts.n, 1);
     s->assessor = sk_assessor_new(&c->assess, s->hosts.n, c->detector.n_ranks);
     s->lost = calloc((size_t)c->detector.n_ranks, 1);
-    s->place = c->repair_s > 0 && ops->admit && !c->copies ? sk_in_place_new(c->detector.n_ranks, c->repair_s) : NULL;
+    s->place = c->repair_s > 0 && ops->admit && !c->copies ? sk_in_place_new(c->detector.n_ranks, c->warm, c->repair_s) : NULL;
     s->differed = c->compare ? calloc((size_t)c->detector.n_ranks, 1) : NULL;
     if (!s->answered || !s->answers || !s->assessor || !s->lost || (c->compare && !s->differed) || (c->repair_s > 0 && ops->admit && !c->copies && !s->place)) {
         sk_supervisor_free(s);
@@ -94,6 +95,7 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
     if (s->place)
         sk_in_place_reset(s->place);
     s->place_until = 0;
+    s->missed = (struct sk_fault){0};
     sk_slower_begin(&s->slower, sk_fault_means(&s->fault, SK_FAULT_PLANNED), now);
     s->renewal = (struct sk_renewal){0};
     if (s->detector)
@@ -405,6 +407,8 @@ static void tick_running(struct sk_supervisor *s, double now)
         s->ignoring = 0;
         tick_stopping(s, now);
         if (s->state == RUNNING)
+            sk_supervisor_tick_missed(s, now);
+        if (s->state == RUNNING)
             sk_supervisor_tick_renew(s, now);
         return;
     case SK_JOB_DONE:
@@ -556,4 +560,9 @@ int sk_supervisor_last_end(const struct sk_supervisor *s)
     if (!s || !s->incarnation)
         return SK_LAST_END_UNKNOWN;
     return sk_fault_last_end(&s->fault);
+}
+
+int sk_supervisor_warm(const struct sk_supervisor *s)
+{
+    return s->c.warm;
 }

@@ -92,6 +92,8 @@ double sk_supervisor_next(const struct sk_supervisor *s, double now);
 int sk_supervisor_ended(const struct sk_supervisor *s, int *exit_code);
 /* How the start before this one ended: enum sk_last_end (backbone/keeper_page.h). */
 int sk_supervisor_last_end(const struct sk_supervisor *s);
+/* How many processes beyond the ranks the next start is to have: as many as were asked for, unless one of them was in the way. */
+int sk_supervisor_warm(const struct sk_supervisor *s);
 uint32_t sk_supervisor_incarnation(const struct sk_supervisor *s);
 
 #endif

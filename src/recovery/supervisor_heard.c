@@ -19,8 +19,30 @@ static int is_held(const struct sk_supervisor *s)
     return s->c.hides_deaths && s->transfers.order.n_dead;
 }
 
+/* The keeper of a warm spare speaks as long as all ranks need its process, in MPI's beginning; then that one waits, and nobody need know of it. What was not heard of a
+ * rank may be why it has died. */
+static void heard_spare(struct sk_supervisor *s, const struct sk_message *m, double now)
+{
+    int runs = m->incarnation == s->incarnation && s->state == RUNNING, has_died = m->how == SK_EXIT_SIGNAL || m->how == SK_EXIT_UNENDED || (m->how == SK_EXIT_CODE && m->code);
+    sk_supervisor_send_as(s, (int)m->rank, m->incarnation, m->kind == SK_MSG_EXIT ? SK_MSG_RELEASE : runs ? SK_MSG_HEARD : SK_MSG_KILL, 0);
+    if (m->kind != SK_MSG_EXIT || !runs || s->missed.kind || !has_died || m->ordered || m->ended)
+        return;
+    s->missed = (struct sk_fault){&sk_fault_missed, -1, -1, m->how == SK_EXIT_SIGNAL ? (int)m->code : -(int)m->code, 0, NULL};
+    s->missed_at = now;
+}
+
+static int is_spare(const struct sk_supervisor *s, const struct sk_message *m)
+{
+    int64_t rank = m->rank, n = s->c.detector.n_ranks;
+    return rank >= n && rank < n + s->spares;
+}
+
 static void heard_one(struct sk_supervisor *s, const struct sk_message *told, double now)
 {
+    if (is_spare(s, told)) {
+        heard_spare(s, told, now);
+        return;
+    }
     struct sk_message own = *told, *m = &own;
     int replaced = 0;
     if (s->place && told->incarnation == s->incarnation) { /* the keeper of a process that is made again, or of the one before */

@@ -31,6 +31,7 @@ void crew_exit(struct crew *w, int rank, uint32_t how, uint32_t code, uint32_t o
                            .code = code,
                            .ordered = ordered};
     m.at.world = w->world[rank];
+    m.at.printed = w->printed;
     w->alive[rank] = 0;
     if (w->seat[rank] != w->silent_host)
         sk_supervisor_heard(w->s, &m, w->now);

@@ -24,6 +24,7 @@ struct crew {
     int alive[N];
     uint32_t id[N];    /* as whom each rank's keeper reports */
     uint32_t world[N]; /* what its layer says of itself */
+    struct sk_printed printed; /* how far the output is of who exits next */
     struct sk_message order; /* the newest one to repair */
     int orders, admit_fails;
     struct sk_progress at; /* what all ranks say */

@@ -2,6 +2,7 @@
 #include "store/slot.h"
 
 #include "base/host/guard.h"
+#include "base/own/own.h"
 #include "base/file/io.h"
 
 #include <dirent.h>
@@ -55,10 +56,32 @@ static int map_slot(struct sk_slot *s, size_t n, struct saikai_error *err)
     return 0;
 }
 
+static int make_file(const char *path, struct saikai_error *err)
+{
+    return sk_own(sk_io_open(path, O_RDWR | O_CREAT | O_TRUNC, 0600, err), SK_OWN_GOES);
+}
+
+/* 1: fd is the slot's file. The program may have closed it; while the file has the slot's own name it is found by that. */
+static int regain(struct sk_slot *s)
+{
+    struct stat st;
+    if (sk_own_is(s->fd))
+        return 1;
+    int fd = sk_own(sk_io_open(s->tmp_path, O_RDWR | O_NOFOLLOW, 0, NULL), SK_OWN_GOES);
+    if (fd < 0 || fstat(fd, &st) || st.st_dev != s->device || st.st_ino != s->inode) {
+        sk_own_close(fd);
+        return 0;
+    }
+    sk_own_close(s->fd);
+    s->fd = fd;
+    return 1;
+}
+
 int sk_slot_new(const char *root, uint32_t incarnation, int rank, int number, size_t size_bytes,
                 struct sk_slot **out, struct saikai_error *err)
 {
     char path[PATH_MAX];
+    struct stat st;
     int rc = sk_io_path(path, sizeof path, err, "%s/slot-%04u-%06d-%d.tmp", root, incarnation, rank, number);
     struct sk_slot *s = rc ? NULL : calloc(1, sizeof *s);
     if (rc)
@@ -67,12 +90,16 @@ int sk_slot_new(const char *root, uint32_t incarnation, int rank, int number, si
         free(s);
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for %s", path);
     }
-    s->fd = sk_io_open(path, O_RDWR | O_CREAT | O_TRUNC, 0600, err);
+    s->fd = make_file(path, err);
     if (s->fd == SAIKAI_ENOENT) { /* somebody tidied up: the directory comes back, as private as it was */
         rc = sk_io_mkdirs(root, err);
-        s->fd = rc ? rc : sk_io_open(path, O_RDWR | O_CREAT | O_TRUNC, 0600, err);
+        s->fd = rc ? rc : make_file(path, err);
     }
     rc = s->fd < 0 ? s->fd : map_slot(s, size_bytes, err);
+    if (!rc && !fstat(s->fd, &st)) {
+        s->device = st.st_dev;
+        s->inode = st.st_ino;
+    }
     if (rc)
         sk_slot_free(s, s->fd >= 0);
     else
@@ -100,6 +127,7 @@ int sk_slot_resize(struct sk_slot *s, size_t size_bytes, struct saikai_error *er
 {
     if (size_bytes == s->size_bytes)
         return 0;
+    regain(s); /* else the error that follows says so */
     if (size_bytes < s->size_bytes)
         return shrink(s, size_bytes, err);
     size_t old = s->size_bytes;
@@ -116,16 +144,16 @@ int sk_slot_commit(struct sk_slot *s, const char *root, struct sk_gen g, int ran
     return rc ? rc : sk_gen_commit(root, g, rank, s->tmp_path, sync, err);
 }
 
-int sk_slot_is_whole(const struct sk_slot *s)
+int sk_slot_is_whole(struct sk_slot *s)
 {
     struct stat sb;
-    return !fstat(s->fd, &sb) && sb.st_nlink > 0 && (size_t)sb.st_size == s->size_bytes && !sk_guard_lost(s->map);
+    return regain(s) && !fstat(s->fd, &sb) && sb.st_nlink > 0 && (size_t)sb.st_size == s->size_bytes && !sk_guard_lost(s->map);
 }
 
 int sk_slot_is_named(const struct sk_slot *s, const char *path)
 {
-    struct stat own, other;
-    return !fstat(s->fd, &own) && !stat(path, &other) && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+    struct stat other;
+    return !stat(path, &other) && s->device == other.st_dev && s->inode == other.st_ino;
 }
 
 int sk_slot_retire(struct sk_slot *s, const char *root, struct sk_gen g, int rank,
@@ -147,8 +175,7 @@ void sk_slot_free(struct sk_slot *s, int remove)
     sk_guard_remove(s->map);
     if (s->map)
         munmap(s->map, s->size_bytes);
-    if (s->fd >= 0)
-        close(s->fd);
+    sk_own_close(s->fd);
     if (remove)
         sk_io_unlink(s->tmp_path, NULL);
     free(s->tmp_path);

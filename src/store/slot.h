@@ -7,9 +7,13 @@
 
 #include "store/gen.h"
 
+#include <sys/types.h>
+
 struct sk_slot {
     char *tmp_path; /* its name while it is no generation */
-    int fd;
+    int fd; /* the program may have closed it: sk_slot_is_whole */
+    dev_t device;
+    ino_t inode;
     uint8_t *map;
     size_t size_bytes; /* of file and mapping */
 };
@@ -24,8 +28,9 @@ int sk_slot_resize(struct sk_slot *s, size_t size_bytes, struct saikai_error *er
 int sk_slot_commit(struct sk_slot *s, const char *root, struct sk_gen g, int rank, int sync,
                    struct saikai_error *err);
 /* 0: its file was removed, or cut, by somebody else: the mapping must not be touched. 1: it is as it was made, as far as that can
- * be seen without reading. */
-int sk_slot_is_whole(const struct sk_slot *s);
+ * be seen without reading. A descriptor that the program closed is opened again by the slot's own name; a generation's file, which has
+ * another name, is not whole then. */
+int sk_slot_is_whole(struct sk_slot *s);
 /* 1: path names this slot's file. */
 int sk_slot_is_named(const struct sk_slot *s, const char *path);
 /* Take a generation's file back as a slot. */

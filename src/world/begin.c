@@ -1,4 +1,5 @@
 /* Begin and end of MPI in this process, and what belongs to handles as such. */
+#include "world/broken/broken.h"
 #include "world/direct.h"
 #include "world/form/form.h"
 #include "world/form/place.h"
@@ -17,6 +18,10 @@ static void choose_form(int level, int copies)
 {
     const struct sk_repair_ops *form = sk_form_choose(copies);
     sk_logging_choose(form ? getenv(SK_WORLD_LOG_ENV) : NULL);
+#ifdef OPEN_MPI
+    if (form == &sk_repair_group)
+        sk_broken_begin();
+#endif
     if (form && level <= MPI_THREAD_FUNNELED && !copies && sk_form_guard(MPI_COMM_WORLD))
         sk_world_cannot(SK_WORLD_MPI, "this MPI takes no error handler of the layer's");
 }

@@ -6,12 +6,14 @@
  * there are some that know nothing of the start's processes: from then on all are spawned. */
 #include "world/warm.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/host/life.h"
 #include "world/form/form.h"
 #include "world/layer.h"
 #include "world/log/go_on.h"
 #include "world/log/log.h"
+#include "world/rest/waker.h"
 
 #include <saikai/saikai.h>
 
@@ -21,11 +23,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TAG_WORD = 20062, TAG_WORLD = 20063, TAG_HERE = 20064, TURN_US = 2000 };
+enum { TAG_WORD = 20062, TAG_WORLD = 20063, TAG_HERE = 20064, TURN_US = 1000 };
 /* How long a spare may take to answer, and one that is seen to live. */
 enum { ANSWER_TURNS = 1000, ANSWER_TURNS_SEEN = 5000 };
-/* What is known of a process: its host; where its number counts, that number, and when it began. */
-enum { HOST, PLACE, NUMBER, BEGAN, KNOWN };
+/* How often MPI is asked each time that a spare looks. */
+enum { LOOKS = 10 };
+/* The longest that a spare sleeps: where each of the others can wake it; and where one is on another host, and may be the only one left who wants it. It has to look
+ * some times until a connection stands, and to be heard in time. */
+static const double most_s = 1, most_apart_s = 0.05, ever_s = 1e6;
+/* What is known of a process: its host; where its number counts, that number, and when it began; how a spare is woken. */
+enum { HOST, PLACE, NUMBER, BEGAN, WAKER, NONCE, KNOWN };
 /* What is told: a word, the number of the repair, as whom the spare's keeper reports; and which process has each rank. */
 enum { WORD, EPOCH, ID, MAP };
 enum { FINALIZE = 1, END, SPAWN, JOIN, ASK };
@@ -39,6 +46,7 @@ static struct {
     int *at;          /* of the start's processes, which one has a rank; -1: none of them */
     uint64_t (*who)[KNOWN];
     int *told;
+    struct sk_waker **waker; /* of each spare, its own in itself; NULL: it is not reached from here */
     MPI_Comm all; /* of the start's processes, the dead left out when the form of repair wants that */
 } warm;
 
@@ -91,6 +99,18 @@ static int has_ended(int process)
     return sk_life_goes_on(&l) == 0;
 }
 
+static struct sk_waker *waker_of(int process)
+{
+    return process < warm.ranks ? NULL : warm.waker[process - warm.ranks];
+}
+
+/* By all that live, before one of them sends something: they may be where it is not. */
+static void wake_spares(void)
+{
+    for (int s = warm.ranks; s < warm.total; s++)
+        sk_waker_wake(waker_of(s));
+}
+
 /* It is asked: one may be about to die. One that is dead does not answer, and what was sent to it is left to MPI. */
 static int is_alive(int process)
 {
@@ -100,10 +120,11 @@ static int is_alive(int process)
     if (has_ended(process))
         return 0;
     int rc = SK_CALL(Isend, (ask, MAP, MPI_INT, rank, TAG_WORD, warm.all, &r));
+    sk_waker_wake(waker_of(process));
     for (int turn = 0; !rc && !there && turn < most && !has_ended(process); turn++) {
         rc = SK_CALL(Iprobe, (rank, TAG_HERE, warm.all, &there, MPI_STATUS_IGNORE));
         if (!there)
-            usleep(TURN_US / 2);
+            usleep(TURN_US);
     }
     if (!there)
         return 0;
@@ -117,7 +138,9 @@ static int tell(int process, int word, uint32_t epoch, uint32_t id)
     warm.told[EPOCH] = (int)epoch;
     warm.told[ID] = (int)id;
     memcpy(warm.told + MAP, warm.at, sizeof *warm.at * (size_t)warm.ranks);
-    return SK_CALL(Send, (warm.told, MAP + warm.ranks, MPI_INT, number_of(process), TAG_WORD, warm.all));
+    int rc = SK_CALL(Send, (warm.told, MAP + warm.ranks, MPI_INT, number_of(process), TAG_WORD, warm.all));
+    sk_waker_wake(waker_of(process)); /* it does not sleep long, as it was asked before */
+    return rc;
 }
 
 static int hear_from(int rank)
@@ -175,6 +198,7 @@ static void take_place(int me)
     sk_world.epoch = (uint32_t)warm.told[EPOCH];
     snprintf(text, sizeof text, "%d", rank);
     setenv("OMPI_COMM_WORLD_RANK", text, 1);
+    atomic_store(&p->within, 1);
     p->rank = (uint32_t)rank;
     p->incarnation += sk_world.epoch;
     atomic_store(&p->repair, sk_world.epoch);
@@ -198,19 +222,49 @@ static int is_chosen(int me)
     return 0;
 }
 
+/* All have looked for the wakers. A test wants to see that it does not depend on the looks. */
+static double longest_sleep(void)
+{
+    const char *told = getenv("SAIKAI_WORLD_TEST");
+    if (told && !strcmp(told, "sleeps"))
+        return ever_s;
+    unsigned others = (unsigned)warm.total - 1;
+    return sk_waker_found(waker_of(warm.me)) == others ? most_s : most_apart_s;
+}
+
+/* *there 1: there is a word. A look makes MPI go on, and finds what has come in the one before; for what comes from other hosts it does something in every eighth alone. */
+static int look(MPI_Status *from, int *there)
+{
+    int rc = 0;
+    *there = 0;
+    for (int i = 0; i < LOOKS && !*there; i++) {
+        rc = SK_CALL(Iprobe, (MPI_ANY_SOURCE, TAG_WORD, warm.all, there, from));
+        if (rc && sk_form() && sk_form()->acknowledge) /* somebody has died, as may well be */
+            rc = sk_form()->acknowledge(warm.all);
+        if (rc)
+            break;
+    }
+    return rc;
+}
+
 static int listen(void)
 {
+    struct sk_waker *w = waker_of(warm.me);
+    double longest = longest_sleep(), sign = sk_now();
+    uint32_t woken = sk_waker_woken(w);
     int there = 0, rc = SK_CALL(Comm_set_errhandler, (warm.all, MPI_ERRORS_RETURN));
     MPI_Status from = {0};
     while (!rc && !there) {
-        rc = SK_CALL(Iprobe, (MPI_ANY_SOURCE, TAG_WORD, warm.all, &there, &from));
-        if (rc && sk_form() && sk_form()->acknowledge) /* somebody has died, as may well be */
-            rc = sk_form()->acknowledge(warm.all);
+        uint32_t before = woken;
+        if ((woken = sk_waker_woken(w)) != before)
+            sign = sk_now();
+        rc = look(&from, &there);
         if (!there)
-            usleep(TURN_US);
+            sk_waker_sleep(w, woken, longest < ever_s ? sk_waker_rest(sk_now() - sign, longest) : longest);
         else if (!(rc = hear_from(from.MPI_SOURCE)) && warm.told[WORD] == ASK) {
             rc = SK_CALL(Send, (NULL, 0, MPI_BYTE, from.MPI_SOURCE, TAG_HERE, warm.all));
             there = 0;
+            sign = sk_now();
         }
     }
     return rc;
@@ -232,14 +286,39 @@ static void wait_for_word(int me)
 
 /* ---- in all ---- */
 
-void sk_warm_begin(int ranks)
+/* What the others are to know of this process. */
+static void know_self(uint64_t who[KNOWN], struct sk_waker_place *at)
 {
-    int me = sk_world.rank, total = sk_world.size;
-    char text[16], host[256] = "";
+    char host[256] = "";
     struct sk_life own;
     gethostname(host, sizeof host - 1);
     sk_life_own(&own);
-    uint64_t who[KNOWN] = {sk_hash64(host, strlen(host)), sk_hash64(own.place, strlen(own.place)), (uint64_t)own.pid, own.started};
+    who[HOST] = sk_hash64(host, strlen(host));
+    who[PLACE] = sk_hash64(own.place, strlen(own.place));
+    who[NUMBER] = (uint64_t)own.pid;
+    who[BEGAN] = own.started;
+    if (warm.me >= warm.ranks)
+        warm.waker[warm.me - warm.ranks] = sk_waker_make(at);
+    who[WAKER] = at->descriptor;
+    who[NONCE] = at->nonce;
+}
+
+static void find_wakers(void)
+{
+    for (int s = warm.ranks; s < warm.total; s++) {
+        const uint64_t *w = warm.who[s];
+        struct sk_waker_place at = {w[NUMBER], w[WAKER], w[NONCE]};
+        if (s != warm.me && is_seen(s))
+            warm.waker[s - warm.ranks] = sk_waker_find(&at);
+    }
+}
+
+void sk_warm_begin(int ranks)
+{
+    int me = sk_world.rank, total = sk_world.size;
+    char text[16];
+    uint64_t who[KNOWN];
+    struct sk_waker_place at = {0};
     warm.all = MPI_COMM_WORLD;
     warm.me = me;
     warm.ranks = ranks;
@@ -248,20 +327,28 @@ void sk_warm_begin(int ranks)
     warm.at = malloc(sizeof *warm.at * (size_t)ranks);
     warm.who = malloc(sizeof *warm.who * (size_t)total);
     warm.told = malloc(sizeof *warm.told * (size_t)(MAP + ranks));
-    if (!warm.at || !warm.who || !warm.told)
+    warm.waker = calloc((size_t)(total - ranks), sizeof(struct sk_waker *));
+    if (!warm.at || !warm.who || !warm.told || !warm.waker)
         sk_world_fail(SK_WORLD_FAILED, "no memory to remember the processes of this start");
     for (int r = 0; r < ranks; r++)
         warm.at[r] = r;
+    know_self(who, &at);
     int rc = SK_CALL(Allgather, (who, KNOWN, MPI_UINT64_T, warm.who, KNOWN, MPI_UINT64_T, MPI_COMM_WORLD));
+    if (!rc)
+        find_wakers(); /* in the next call each waits for all */
     if (!rc)
         rc = SK_CALL(Comm_split, (MPI_COMM_WORLD, me < ranks ? 0 : MPI_UNDEFINED, me, &sk_world.comm));
     if (rc)
         sk_world_fail(SK_WORLD_FAILED, "MPI makes no communicator without the spares");
+    if (at.nonce)
+        close((int)at.descriptor);
     snprintf(text, sizeof text, "%d", ranks);
     setenv("OMPI_COMM_WORLD_SIZE", text, 1);
     sk_world.size = ranks;
-    if (me >= ranks)
+    if (me >= ranks) {
+        atomic_store(&sk_world.page->within, SK_WITHIN_SPARE); /* it may die, and the others go on */
         wait_for_word(me);
+    }
 }
 
 /* A spare of the host of this process, where its checkpoints are, that lives and has no place yet; -1: there is none. */
@@ -315,6 +402,7 @@ int sk_warm_repair(uint32_t epoch, const int *dead, int n, int *rc)
         return 0;
     for (int i = 0; i < n; i++) /* they are in ascending order */
         lowest += dead[i] == lowest;
+    wake_spares();
     SK_CALL(Comm_set_errhandler, (warm.all, MPI_ERRORS_RETURN));
     *rc = lowest == sk_world.rank ? lead(epoch, dead, n) : hear_from(number_of(warm.at[lowest]));
     if (!*rc && warm.told[WORD] == JOIN)
@@ -332,6 +420,7 @@ int sk_warm_end(void)
     int whole = !sk_world.epoch, leader = 0;
     if (!warm.total)
         return whole;
+    wake_spares();
     while (leader < warm.ranks && warm.at[leader] < 0)
         leader++;
     for (int s = warm.ranks; whole && !sk_world.rank && s < warm.total; s++)

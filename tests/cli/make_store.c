@@ -1,17 +1,18 @@
-/* Makes a store as a program of 3 ranks would leave it. usage: make_store DIR [RUN] | make_store
- * --job PREFIX
+/* Makes a store as a program of 3 ranks would leave it. usage: make_store DIR [RUN [NAME]] |
+ * make_store --job PREFIX
  *
  *     gen-0001-000000000010-0   complete, of a run that is over
  *     gen-0002-000000000100-0   complete, one restart from it failed
  *     gen-0002-000000000200-1   complete, coded
  *     gen-0003-000000000250-0   rank 1 is missing
  *
- * --job prints what the node-local directory of a program "prog" with this prefix (an absolute
+ * NAME: the variable u has this name, and the store is one of the job "prog". --job prints what the node-local directory of a program "prog" with this prefix (an absolute
  * path) is called. */
 #include "base/clock.h"
 #include "base/hash.h"
 #include "store/form/container.h"
 #include "store/form/coded.h"
+#include "store/owner/job.h"
 #include "store/state.h"
 
 #include <stdio.h>
@@ -24,6 +25,7 @@ static double u[NZ * NY * NX], z[7][2], p[3];
 static float c[2][2];
 static int32_t step;
 static uint64_t run; /* another one is another run of the program */
+static const char *first = "u";
 static uint8_t bytes[10];
 static uint64_t ids[40];
 static const char text[] = "what the program wrote itself\n";
@@ -52,7 +54,7 @@ static int write_rank(const char *root, struct sk_gen g, int rank, int coded)
         10 + 10 * (size_t)rank; /* another length on each rank; rank 0 of a later one: none */
     if (g.iteration == 200 && rank == 0)
         count = 0;
-    const struct sk_piece pieces[PIECES] = {
+    struct sk_piece pieces[PIECES] = {
         {.name = "u",
          .type = SAIKAI_F64,
          .ndims = 3,
@@ -98,6 +100,7 @@ static int write_rank(const char *root, struct sk_gen g, int rank, int coded)
          .data = text,
          .size_bytes = sizeof text - 1},
     };
+    snprintf(pieces[0].name, sizeof pieces[0].name, "%s", first);
     struct sk_coding coding[PIECES] = {{"shuffle+gzip", {.threads = 1}}};
     struct sk_skc_header h = {.run_id = run + g.incarnation,
                               .iteration = g.iteration,
@@ -128,13 +131,17 @@ int main(int argc, char **argv)
     if (argc == 3 && !strcmp(argv[1], "--job"))
         return printf("prog-%012llx\n", (unsigned long long)(sk_hash64(argv[2], strlen(argv[2])) &
                                                              0xffffffffffff)) < 0;
-    if (argc != 2 && argc != 3)
+    if (argc < 2 || argc > 4)
         return 2;
-    run = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
+    run = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+    if (argc > 3)
+        first = argv[3];
     for (int k = 0; k < 4; k++)
         for (int rank = 0; rank < RANKS; rank++)
             if (!(k == 3 && rank == 1) && write_rank(argv[1], gens[k], rank, k == 2))
                 return 1;
+    if (argc > 3 && sk_job_claim(argv[1], &(struct sk_job){.name = "prog", .store = sk_id_random(), .adopted = 1, .command = "prog"}, NULL))
+        return 1;
     sk_state_count(&state, gens[1], 0, 1);
     return sk_state_save(argv[1], &state, NULL) ? 1 : 0;
 }

@@ -43,8 +43,54 @@ expect 0 "^$older .* complete, 1 start died$" ls saikai-store
 expect 0 "^$older .* complete, passed over (1 starts died)$" ls --set restart.tries=1
 expect 0 "^$oldest .* complete, of an earlier run$" ls
 expect 2 "is no store's directory" ls saikai-store/$newest
+cp -r saikai-store whole && rm -r whole/$broken
+expect 0 "^$newest .* complete$" ls whole
+expect 0 "^Generation  $older" info --gen 100 # what is asked for is whole
 json 0 "[g['iteration'] for g in d['generations']] == [250, 200, 100, 10]" ls
 json 0 "[g['complete'] for g in d['generations']] == [False, True, True, True] and d['starts'] == 3" ls
+
+# ---- status: of a job whose store this is
+rm -rf saikai-store && mkdir saikai-store && "$make_store" saikai-store 0 u || exit 1
+expect 0 '^job prog: not running' status # what a job left that died is no harm
+json 0 "d[0]['generations'] == 4 and d[0]['incomplete'] == 0 and d[0]['damaged'] == 0" status
+mv saikai-store/$older/rank-000001.skc kept.1
+expect 1 "^in the prefix    0 of 4 generations damaged, 1 incomplete, the newest of these $older" status
+json 1 "d[0]['generations'] == 4 and d[0]['incomplete'] == 1 and d[0]['damaged'] == 0" status
+expect 1 "'saikai verify saikai-store' says" status --job prog
+expect 1 "^$older .* incomplete" ls
+mv kept.1 saikai-store/$older/rank-000001.skc
+rm -r saikai-store/$broken
+expect 0 '^job prog: not running' status
+json 0 "d[0]['generations'] == 3 and d[0]['incomplete'] == 0 and d[0]['damaged'] == 0" status
+for rank in 0 1 2; do cp saikai-store/$older/rank-00000$rank.skc kept.$rank; truncate -s 10 saikai-store/$older/rank-00000$rank.skc; done
+expect 1 "^in the prefix    1 of 3 generations damaged, 0 incomplete, the newest of these $older" status
+expect 1 "^$older .* damaged" ls
+for rank in 0 1 2; do cp kept.$rank saikai-store/$older/rank-00000$rank.skc; done
+printf 'no fault\n' > saikai-store/history
+expect 1 '^faults           1 line of its history damaged' status
+json 1 "d[0]['faults_unreadable'] == 1" status
+expect 1 '1 line.* of saikai-store/history are damaged' history
+rm saikai-store/history
+expect 0 '^job prog' status
+cp saikai-store/state state.kept
+printf 'saikai-state 1\n' > saikai-store/state
+expect 1 'state: it is truncated; remove it' status
+json 1 "'truncated' in d[0]['problem']" status
+cp state.kept saikai-store/state
+printf 'no event\n' > saikai-store/events
+expect 1 '1 line of saikai-store/events damaged' events
+rm -r saikai-store/events
+expect 0 'no events are known' events
+expect 1 'no job other in saikai-store' status --job other
+for command in status events history; do # a place that was mistyped is no store without jobs
+    expect 1 './nowhere: there is no such directory' $command ./nowhere
+    expect 0 'no [a-z]* are known' $command --set store.prefix=nowhere
+done
+for command in status ls; do # told once
+    "$saikai" $command --json > /dev/full 2> out && { echo "$command to a full disk: exit code 0"; failed=1; }
+    [ "$(grep -c 'No space left' out)" = 1 ] || { echo "$command to a full disk:"; cat out; failed=1; }
+done
+expect 2 "unknown option '--wach'; did you mean '--watch'" status --wach
 
 # ---- mark
 fresh
@@ -89,7 +135,7 @@ expect 0 '^u  *f64  *4x5x6  *3  *2.8 KiB .*shuffle+.* exact' info
 expect 0 '^ids  *u64  *varies ' info
 expect 0 '^step  *i32  *scalar ' info
 expect 0 '^log  *u8  *stream ' info
-expect 0 '^Missing     rank 1' info --gen 250
+expect 1 '^Missing     rank 1' info --gen 250
 expect 0 '^ids  *u64  *20 ' info --gen $older --rank 1
 expect 0 "^Generation  $older" info saikai-store/$older/
 expect 0 "^Generation  $older" info $older
@@ -131,10 +177,10 @@ flip saikai-store/$oldest/rank-000000.skc 20
 expect 0 "^$oldest .* complete" ls
 flip saikai-store/$oldest/rank-000002.skc 20
 truncate -s 0 saikai-store/$oldest/rank-000001.skc
-expect 0 "^$oldest .* 3 of ? .* damaged" ls
+expect 1 "^$oldest .* 3 of ? .* damaged" ls
 expect 1 'the header is damaged' verify $oldest
 printf 'saikai-state 1\n' > saikai-store/state
-expect 0 'state: it is truncated; remove it' ls
+expect 1 'state: it is truncated; remove it' ls
 
 # ---- rm
 fresh

@@ -236,7 +236,8 @@ END
     # without a store nothing is kept, and nothing made
     quiet "${run[@]}" --set store.prefix="$work/none" -- "$work/crash" || fail "the job did not come through without a store"
     [ ! -e none ] || fail "a directory was made"
-    quiet "$saikai" history none || fail "no history is an error"
+    mkdir empty
+    quiet "$saikai" history empty || fail "no history is an error"
     has 'no faults are known' out
     # wrong words: nothing starts
     for words in 'process, weather' process=pray; do

@@ -159,7 +159,7 @@ static void make_chunked(uint8_t *out)
         {288, 80, 80, sk_hash64(raw + 160, 80)},
         {384, 40, 40, sk_hash64(raw + 256, 40)},
     };
-    struct sk_skc_index x = {2, 4, v, c};
+    struct sk_skc_index x = {.var_count = 2, .chunk_count = 4, .vars = v, .chunks = c};
     struct sk_skc_header h = header();
     keep("good-small-chunks.skc", out, assemble(&h, &x, raw, 448, out), "good");
 
@@ -352,7 +352,7 @@ static void make_bad_tiles(uint8_t *out)
                            .tile = {{10, 6}, {5, 0}}};
     golden_fill(SAIKAI_F64, 240, raw);
     struct sk_skc_chunk c = {128, 240, 240, sk_hash64(raw, 240)};
-    struct sk_skc_index x = {1, 1, &v, &c};
+    struct sk_skc_index x = {.var_count = 1, .chunk_count = 1, .vars = &v, .chunks = &c};
     struct sk_skc_header h = header();
     static const char outside[] = "EDAMAGED places variable 'a' outside";
     h.version = 3;

@@ -9,6 +9,7 @@ exe=$build/examples/heat_$mpi
 need "$exe"
 need "$build/src/cli/saikaid"
 cd "$work"
+export SAIKAI_SCHEDULE_STOP_GRACE=300s # on a machine however busy
 export SAIKAI_STORE_LOCAL=$work/local SAIKAI_SCHEDULE_INTERVAL=1h SAIKAI_STORE_LEASE_TIMEOUT=6s # it tells how it is doing every second
 saikai=$build/src/cli/saikai
 plain=

@@ -19,7 +19,7 @@ bad() {
 # Until the expression holds of `d`, what --json says: until_true SECONDS EXPRESSION
 until_true() {
     local end=$((SECONDS + $1))
-    until "$saikai" status --json | python3 -c "import json, sys; d = json.load(sys.stdin); sys.exit(not ($2))" 2>/dev/null; do
+    until { "$saikai" status --json || true; } | python3 -c "import json, sys; d = json.load(sys.stdin); sys.exit(not ($2))" 2>/dev/null; do
         [ $SECONDS -lt $end ] || bad "never: $2"
         sleep 0.2
     done
@@ -33,6 +33,11 @@ until_true 100 "d[0]['report']['newest']['prefix']['iteration'] > 0 and d[0]['re
 until_true 100 "d[0]['report']['newest']['local']['iteration'] >= d[0]['report']['newest']['prefix']['iteration']"
 "$saikai" status | awk 'length > 80 && !/store|fault/ {print; bad = 1} END {exit bad}' || bad "wider than a terminal"
 "$saikai" status | grep -q '^interval .*candidates' || bad "no interval"
+# beside a job that is writing, files that are not there yet are none that are missing
+mkdir saikai-store/gen-0001-000000000000-9
+: >saikai-store/gen-0001-000000000000-9/set-000001.1-of-2.ska.123.tmp
+"$saikai" status --json >said || bad "exit code $? beside a job that is writing"
+rm -rf saikai-store/gen-0001-000000000000-9
 kill -9 "$(cat pid.1)"
 until_true 100 "d[0]['report']['start'] == 2 and d[0]['report']['faults'] == 1 and d[0]['report']['lost_seconds'] > 0 and d[0]['faults_recorded'] == 1"
 until_true 100 "0 < d[0]['report']['share_lost'] <= 1 and 'killed by signal 9' in d[0]['last_fault']"
@@ -51,6 +56,12 @@ kill -INT $run
 wait $run && bad "it was interrupted and ended with 0" || true
 run=
 until_true 100 "sorted(j['condition'] for j in d) == ['finished', 'not running']"
-# what cannot be read is said
+# what lacks files that nobody would write any more, and what cannot be read, is said
+rm saikai-store/gen-*/rank-000001.skc
+code=0
+"$saikai" status >said || code=$?
+[ $code = 1 ] && grep -q ' incomplete, the newest of these gen-' said || bad "what lacks files is not told: exit code $code"
 printf 'x' >>saikai-store/status
-"$saikai" status 2>&1 | grep -q 'saikai-store/status: ' || bad "a damaged file is not told"
+code=0
+"$saikai" status >said 2>&1 || code=$?
+[ $code = 1 ] && grep -q 'saikai-store/status: ' said || bad "a damaged file is not told: exit code $code"

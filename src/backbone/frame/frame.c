@@ -4,8 +4,8 @@
 #include <string.h>
 
 enum { MAGIC = 0x314e4b53 }; /* "SKN1" */
-/* The longest message: a hello or a sentence. */
-enum { LONGEST = 6 + 21 + 2 + SK_MSG_HOST_MAX + 4 };
+/* The longest message: a repair; beside it a hello and a sentence are short. */
+enum { LONGEST = 6 + 21 + 12 + 20 * SK_MSG_DEAD_MAX };
 
 void sk_frame_free(struct sk_frame *b)
 {
@@ -35,7 +35,7 @@ static int follows(const struct sk_frame *b, const struct sk_message *m)
     const struct sk_message *l = &b->last;
     return b->n && may_repeat(m->kind) && l->kind == m->kind && l->incarnation == m->incarnation && m->rank == l->rank + b->n &&
            m->rank && l->number == m->number && l->first == m->first && l->n_dead == m->n_dead &&
-           !memcmp(l->dead, m->dead, sizeof l->dead);
+           !memcmp(l->dead, m->dead, sizeof l->dead) && !memcmp(l->printed, m->printed, sizeof l->printed);
 }
 
 static void begin(struct sk_frame *b)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text/shown.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -89,9 +90,10 @@ static void *run(void *arg)
 static void put(void *arg, int level, const char *line)
 {
     struct queue *q = arg;
-    char out[1100];
+    char shown[2048], out[2100];
     (void)level;
-    size_t n = (size_t)snprintf(out, sizeof out, "saikai: %.1080s\n", line);
+    sk_shown_into(shown, sizeof shown, line);
+    size_t n = (size_t)snprintf(out, sizeof out, "saikai: %s\n", shown);
     pthread_mutex_lock(&q->lock);
     if (n > sizeof q->bytes - q->n) {
         q->lost++;

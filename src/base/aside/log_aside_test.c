@@ -79,7 +79,7 @@ static int at_once(void *arg)
     return ++is_asked;
 }
 
-/* The end waits for the reader; its lines are there, whole and in order. */
+/* The end waits for the reader; its lines are there, whole and in order, and nothing in them is for a terminal. */
 static void nobody_waits_for_a_reader(void **state)
 {
     pthread_t reader;
@@ -89,9 +89,10 @@ static void nobody_waits_for_a_reader(void **state)
     sk_log(SK_LOG_INFO, "not shown");
     fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK); /* as somebody else may do who shares it */
     say(200, 250);
+    sk_log(SK_LOG_NOTICE, "host \033[31mn3\nforged");
     assert_false(pthread_create(&reader, NULL, read_all, NULL));
     sk_log_aside_end(NULL, NULL);
-    sk_log(SK_LOG_NOTICE, "the last");
+    sk_log(SK_LOG_NOTICE, "the \033[2Jlast");
     dup2(kept, STDERR_FILENO);
     assert_false(pthread_join(reader, &text));
     assert_non_null(text);
@@ -102,7 +103,7 @@ static void nobody_waits_for_a_reader(void **state)
         assert_memory_equal(p, want, (size_t)n);
         p += n;
     }
-    assert_string_equal(p, "saikai: the last\n");
+    assert_string_equal(p, "saikai: host \\x1b[31mn3\\nforged\nsaikai: the \\x1b[2Jlast\n");
     free(text);
 }
 

@@ -12,10 +12,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #define KIND_OF_TEXT                SK_TEXT, NULL, NULL, 0, 0
 #define KIND_OF_PATH                SK_PATH, NULL, NULL, 0, 0
@@ -230,6 +232,26 @@ int sk_config_settle(struct sk_config *c, struct saikai_error *err)
     return rc;
 }
 
+/* What a shell does that was not asked, as in a file or a quoted setting: ~ and ~/… are the user's own home. NULL: no memory; *bad: it is none of both. */
+static char *expand(const struct sk_key *k, const char *value, const char **bad)
+{
+    *bad = NULL;
+    if (k->kind != SK_PATH || *value != '~')
+        return strdup(value);
+    const struct passwd *user = getenv("HOME") ? NULL : getpwuid(geteuid());
+    const char *home = user ? user->pw_dir : getenv("HOME");
+    if ((value[1] && value[1] != '/') || !home || *home != '/') {
+        *bad = value[1] && value[1] != '/' ? "begins with another user's ~, which is not looked up: write the whole path, or ./~ for a file of that name"
+                                           : "begins with ~, and there is no home (HOME): write the whole path";
+        return NULL;
+    }
+    size_t n = strlen(home) + strlen(value);
+    char *out = malloc(n);
+    if (out)
+        snprintf(out, n, "%s%s", home, value + 1);
+    return out;
+}
+
 int sk_config_set(struct sk_config *c, const char *name, const char *value, enum sk_origin origin,
                   const char *where, struct saikai_error *err)
 {
@@ -243,7 +265,9 @@ int sk_config_set(struct sk_config *c, const char *name, const char *value, enum
     struct value *v = &c->v[i];
     if (v->text && origin < v->origin)
         return 0;
-    char *text = strdup(value), *from = strdup(where);
+    char *text = expand(&keys[i], value, &bad), *from = bad ? NULL : strdup(where);
+    if (bad)
+        return refuse(&keys[i], name, value, bad, where, err);
     if (!text || !from) {
         free(text);
         free(from);

@@ -48,6 +48,37 @@ static void test_precedence(void **state)
     sk_config_free(c);
 }
 
+/* In a file, or in quotes, no shell looks at a ~. */
+static void test_a_home(void **state)
+{
+    (void)state;
+    struct sk_config *c = sk_config_new();
+    struct saikai_error err = {0};
+    char *kept = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+    setenv("HOME", "/home/of/it", 1);
+    assert_int_equal(sk_config_set(c, "store.prefix", "~/run/store", SK_FROM_API, "here", &err), 0);
+    assert_string_equal(sk_config_text(c, "store.prefix"), "/home/of/it/run/store");
+    assert_int_equal(sk_config_set(c, "store.local", "~", SK_FROM_API, "here", &err), 0);
+    assert_string_equal(sk_config_text(c, "store.local"), "/home/of/it");
+    assert_int_equal(sk_config_set(c, "store.prefix", "./~x", SK_FROM_API, "here", &err), 0);
+    assert_string_equal(sk_config_text(c, "store.prefix"), "./~x");
+    assert_int_equal(sk_config_set(c, "job.name", "~/x", SK_FROM_API, "here", &err), 0);
+    assert_string_equal(sk_config_text(c, "job.name"), "~/x"); /* no path */
+    assert_int_equal(sk_config_set(c, "store.prefix", "~root/store", SK_FROM_API, "here", &err), SAIKAI_ECONFIG);
+    assert_non_null(strstr(err.text, "store.prefix"));
+    assert_non_null(strstr(err.text, "write the whole path"));
+    assert_string_equal(sk_config_text(c, "store.prefix"), "./~x");
+    setenv("HOME", "nowhere", 1);
+    assert_int_equal(sk_config_set(c, "store.prefix", "~/store", SK_FROM_API, "here", &err), SAIKAI_ECONFIG);
+    assert_non_null(strstr(err.text, "HOME"));
+    if (kept)
+        setenv("HOME", kept, 1);
+    else
+        unsetenv("HOME");
+    free(kept);
+    sk_config_free(c);
+}
+
 static void test_file_errors_name_the_line(void **state)
 {
     (void)state;
@@ -205,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_parse),        cmocka_unit_test(test_precedence),
+        cmocka_unit_test(test_a_home),
         cmocka_unit_test(test_file_errors_name_the_line), cmocka_unit_test(test_file_comments_and_origin),
         cmocka_unit_test(test_unknown_variables),
         cmocka_unit_test(test_what_is_right_is_taken_all_the_same), cmocka_unit_test(test_units), cmocka_unit_test(test_kinds_have_names),

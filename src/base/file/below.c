@@ -4,6 +4,7 @@
 
 #include "base/file/io.h"
 #include "base/file/modes.h"
+#include "base/own/own.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +44,7 @@ void sk_below_end(struct sk_below *b)
 
 static int open_directory(int fd, const char *name, int flags)
 {
-    return openat(fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
+    return sk_own_apart(openat(fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags));
 }
 
 /* What has the place of a directory and is none. */
@@ -166,7 +167,7 @@ int sk_below_create(struct sk_below *b, const char *name, int mode, struct saika
         return sk_io_open(p.path, O_WRONLY | O_CREAT | O_TRUNC, mode, err);
     int e = sk_io_begin("open", p.path);
     for (int k = 0; !e && fd < 0 && k < TRIES; k++) {
-        fd = openat(p.fd, p.name, FLAGS, (mode_t)mode);
+        fd = sk_own_apart(openat(p.fd, p.name, FLAGS, (mode_t)mode));
         if (fd < 0 && (errno != EEXIST || k == TRIES - 1))
             e = errno;
         else if (fd < 0 && (rc = sk_below_unlink(b, name, err)))
@@ -185,7 +186,7 @@ int sk_below_open(struct sk_below *b, const char *name, struct saikai_error *err
     if (p.otherwise)
         return sk_io_open(p.path, O_WRONLY, 0, err);
     int e = sk_io_begin("open", p.path);
-    int fd = e ? -1 : openat(p.fd, p.name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = e ? -1 : sk_own_apart(openat(p.fd, p.name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (fd < 0)
         return sk_fail_errno(err, e ? e : errno, "cannot open %s", p.path);
     if (!fstat(fd, &st) && S_ISREG(st.st_mode))

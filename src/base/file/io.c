@@ -3,6 +3,8 @@
 #include "base/file/io.h"
 
 #include "base/file/modes.h"
+#include "base/file/passing.h"
+#include "base/own/own.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -77,10 +79,15 @@ int sk_io_open(const char *path, int flags, int mode, struct saikai_error *err)
     if (e)
         return sk_fail_errno(err, e, "cannot open %s", path);
     int fd, ours = flags & O_CREAT && sk_modes_of_directories();
+    if (flags & O_CREAT)
+        sk_passing_make_begin();
     do
         fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, ours ? sk_modes_of_files() : mode);
     while (fd < 0 && errno == EINTR);
+    fd = sk_own_apart(fd);
     e = errno;
+    if (flags & O_CREAT)
+        sk_passing_make_end();
     if (fd < 0 && (e == EISDIR || e == ENXIO) && !stat(path, &st))
         return not_a_file(path, st.st_mode, err);
     if (fd < 0)
@@ -102,6 +109,9 @@ static int write_all(int fd, const char *path, const void *data, size_t n, off_t
     int e = sk_io_begin("write", path);
     if (e)
         return sk_fail_errno(err, e, "cannot write %s", path);
+    int rc = sk_own_check(fd, path, err);
+    if (rc)
+        return rc;
     const char *p = data;
     while (n) {
         size_t part = n < (1u << 30) ? n : 1u << 30;
@@ -139,6 +149,9 @@ int sk_io_pread(int fd, const char *path, void *data, size_t n, off_t at, struct
     int e = sk_io_begin("read", path);
     if (e)
         return sk_fail_errno(err, e, "cannot read %s", path);
+    int rc = sk_own_check(fd, path, err);
+    if (rc)
+        return rc;
     char *p = data;
     while (n) {
         ssize_t k = pread(fd, p, n < (1u << 30) ? n : 1u << 30, at);
@@ -160,7 +173,9 @@ int sk_io_fsync(int fd, const char *path, struct saikai_error *err)
 {
     if (redirected(path))
         return sk_io_way->fsync(fd, path, err);
-    int e = sk_io_begin("fsync", path);
+    int e = sk_io_begin("fsync", path), rc = e ? 0 : sk_own_check(fd, path, err);
+    if (rc)
+        return rc;
     if (!e && fsync(fd))
         e = errno;
     return e ? sk_fail_errno(err, e, "cannot sync %s", path) : 0;
@@ -263,8 +278,10 @@ static int make_level(const char *path, int lasting, struct saikai_error *err)
     int mode = sk_modes_of_directories(), rc = sk_modes_check(path, err);
     if (rc)
         return rc;
-    if (mkdir(path, mode ? (mode_t)mode : 0777)) {
-        int e = errno; /* a parent on a read-only disk says EROFS although it exists */
+    sk_passing_make_begin();
+    int made = !mkdir(path, mode ? (mode_t)mode : 0777), e = errno;
+    sk_passing_make_end();
+    if (!made) { /* a parent on a read-only disk says EROFS although it exists */
         if (stat(path, &st) || !S_ISDIR(st.st_mode))
             return sk_fail_errno(err, e == EEXIST ? ENOTDIR : e, "cannot make directory %s", path);
         return e == EEXIST ? sk_modes_check(path, err) : 0;
@@ -370,6 +387,9 @@ int sk_io_reserve(int fd, const char *path, off_t size, struct saikai_error *err
     int e = sk_io_begin("truncate", path);
     if (e)
         return sk_fail_errno(err, e, "cannot reserve %lld bytes for %s", (long long)size, path);
+    int rc = sk_own_check(fd, path, err);
+    if (rc)
+        return rc;
     if (ftruncate(fd, size))
         return sk_fail_errno(err, errno, "cannot resize %s", path);
     if (!size)
@@ -387,7 +407,9 @@ int sk_io_truncate(int fd, const char *path, off_t size, struct saikai_error *er
 {
     if (redirected(path))
         return sk_io_way->truncate(fd, path, size, err);
-    int e = sk_io_begin("truncate", path);
+    int e = sk_io_begin("truncate", path), rc = e ? 0 : sk_own_check(fd, path, err);
+    if (rc)
+        return rc;
     if (!e && ftruncate(fd, size))
         e = errno;
     return e ? sk_fail_errno(err, e, "cannot shorten %s", path) : 0;
@@ -398,6 +420,9 @@ int sk_io_size(int fd, const char *path, off_t *size, struct saikai_error *err)
     if (redirected(path))
         return sk_io_way->size(fd, path, size, err);
     struct stat st;
+    int rc = sk_own_check(fd, path, err);
+    if (rc)
+        return rc;
     if (fstat(fd, &st))
         return sk_fail_errno(err, errno, "cannot stat %s", path);
     if (!S_ISREG(st.st_mode))
@@ -412,6 +437,9 @@ int sk_io_map(int fd, const char *path, size_t n, int writable, void **data,
     int e = sk_io_begin("mmap", path);
     if (e)
         return sk_fail_errno(err, e, "cannot map %s", path);
+    int rc = sk_own_check(fd, path, err);
+    if (rc)
+        return rc;
     if (!n) {
         *data = NULL;
         return 0;

@@ -23,7 +23,9 @@ unsigned long sk_io_count(void);
 /* What this thread does from now on does not count there: it goes on for ever, and is no progress. */
 void sk_io_do_not_count(void);
 
-/* open(2) with O_CLOEXEC; a descriptor >= 0, or a negative code. What is created has the permissions of
+/* A descriptor that is remembered (base/own/own.h) and was closed by the program since is SAIKAI_EIO in all that takes one.
+ *
+ * open(2) with O_CLOEXEC; a descriptor >= 0, or a negative code. What is created has the permissions of
  * base/file/modes.h, when such were set. What is no regular file (with O_DIRECTORY: no directory) is refused with
  * SAIKAI_EINVAL and never waited for. */
 int sk_io_open(const char *path, int flags, int mode, struct saikai_error *err);

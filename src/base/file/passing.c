@@ -6,6 +6,7 @@
 #include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t making = PTHREAD_RWLOCK_INITIALIZER;
 static struct sk_passing *all;
 
 void sk_passing_hold(void)
@@ -16,6 +17,16 @@ void sk_passing_hold(void)
 void sk_passing_release(void)
 {
     pthread_mutex_unlock(&lock);
+}
+
+void sk_passing_make_begin(void)
+{
+    pthread_rwlock_rdlock(&making);
+}
+
+void sk_passing_make_end(void)
+{
+    pthread_rwlock_unlock(&making);
 }
 
 void sk_passing_begin(struct sk_passing *p)
@@ -41,6 +52,8 @@ void sk_passing_drop_all(void)
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec += 2;
     pthread_mutex_timedlock(&lock, &end);
+    end.tv_sec += 2;
+    pthread_rwlock_timedwrlock(&making, &end);
     for (struct sk_passing *p = all; p; p = p->next)
         p->drop(p->arg);
 }

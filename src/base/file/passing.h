@@ -18,6 +18,11 @@ void sk_passing_begin(struct sk_passing *p);
 /* It has its name, or is gone. Nothing when it was never begun. */
 void sk_passing_end(struct sk_passing *p);
 
+/* Around what makes a name below something that passes, by any thread and also within the two above: a directory, or a file that a library
+ * makes. What has begun is waited for by whoever lets go, and nothing begins afterwards: else it would be made again behind his back. */
+void sk_passing_make_begin(void);
+void sk_passing_make_end(void);
+
 /* Let go of all; from then on whoever is to make or end one waits for ever: for a process that ends now. Who makes one and hangs in that is
  * waited for two seconds. */
 void sk_passing_drop_all(void);

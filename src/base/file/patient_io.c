@@ -2,6 +2,7 @@
 #include "base/file/patient_io.h"
 
 #include "base/file/io.h"
+#include "base/own/own.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +35,7 @@ struct errand {
 static void drop(void *arg)
 {
     struct errand *e = arg;
-    if (e->fd >= 0)
-        close(e->fd);
+    sk_own_close(e->fd);
     free(e->data);
     free(e);
 }
@@ -79,7 +79,8 @@ static int make(enum kind kind, const char *path, int fd, size_t n, struct erran
     rc = sk_io_path(e->path, sizeof e->path, err, "%s", path);
     if (!rc && n && !(e->data = malloc(n)))
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to wait for %s", path);
-    if (!rc && fd >= 0 && (e->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0) /* the caller closes its own, whatever becomes of this */
+    if (!rc && fd >= 0 && !(rc = sk_own_check(fd, path, err)) &&
+        (e->fd = sk_own(fcntl(fd, F_DUPFD_CLOEXEC, 0), SK_OWN_STAYS)) < 0) /* the caller closes its own, whatever becomes of this */
         rc = sk_fail_errno(err, errno, "cannot wait for %s", path);
     if (rc)
         drop(e);

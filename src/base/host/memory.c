@@ -1,6 +1,8 @@
 /* Asks the kernel whether a range of memory can be read, without touching it. */
 #include "base/host/memory.h"
 
+#include "base/own/own.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,12 +13,28 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int ends[2] = {-1, -1}; /* of a pipe, through which one byte goes at a time */
 
+/* 1: there is a pipe, and it is the one that was made here: a program may close all descriptors, and open files in their places. */
+static int has_pipe(void)
+{
+    if (ends[0] >= 0 && sk_own_is(ends[0]) && sk_own_is(ends[1]))
+        return 1;
+    for (int i = 0; i < 2; i++)
+        sk_own_close(ends[i]);
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
+        ends[0] = ends[1] = -1;
+        return 0;
+    }
+    for (int i = 0; i < 2; i++)
+        ends[i] = sk_own(ends[i], SK_OWN_STAYS);
+    return 1;
+}
+
 /* The kernel looks, instead of us: an address that cannot be read is an error then and not a signal. */
 static int can_read(const char *p)
 {
     char byte;
     ssize_t n;
-    if (ends[0] < 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+    if (!has_pipe())
         return 1; /* no descriptors: whether it is mapped is known all the same */
     while ((n = write(ends[1], p, 1)) < 0 && errno == EINTR)
         ;

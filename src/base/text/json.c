@@ -48,6 +48,8 @@ static void put_text(struct sk_json *j, const char *text)
             put(j, "\\t");
         else if (*s < 0x20 || *s == 0x7f)
             sk_buf_printf(&j->out, "\\u%04x", *s);
+        else if (*s == 0xc2 && s[1] < 0xa0) /* C1: a terminal may take them for escapes */
+            sk_buf_printf(&j->out, "\\u%04x", s[1]);
         else
             sk_buf_put(&j->out, s, (size_t)n);
         s += n;

@@ -2,7 +2,7 @@
  *
  * Values are appended in order; the writer puts in commas, line breaks and indentation. Inside an
  * object every value has a key, inside an array the key is NULL. Text that is not valid UTF-8 is
- * made so (U+FFFD for each bad byte); numbers that JSON cannot hold (infinite, not a number) become
+ * made so (U+FFFD for each bad byte), control characters are escaped; numbers that JSON cannot hold (infinite, not a number) become
  * null. Memory: freed by sk_json_free. When memory runs out or the nesting is wrong, the writer
  * remembers it and sk_json_print says so. */
 #ifndef SK_BASE_JSON_H

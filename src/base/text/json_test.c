@@ -54,6 +54,7 @@ static void test_escapes(void **state)
     } cases[] = {
         {"quote \" back \\ slash /", "\"quote \\\" back \\\\ slash /\"\n"},
         {"\n\t\r\x01\x7f", "\"\\n\\t\\u000d\\u0001\\u007f\"\n"},
+        {"\xc2\x9b" "2J\xc2\xa0", "\"\\u009b2J\xc2\xa0\"\n"},
         {"再開 é 😀", "\"再開 é 😀\"\n"},
         {"a\xff\x62", "\"a\xef\xbf\xbd\x62\"\n"},
         {"\xe5\x86", "\"\xef\xbf\xbd\xef\xbf\xbd\"\n"}, /* cut off */

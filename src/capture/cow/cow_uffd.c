@@ -8,6 +8,7 @@
  *
  * Memory is read by process_vm_readv, so memory that vanished is an error and not a crash. */
 #include "base/clock.h"
+#include "base/own/own.h"
 #include "capture/cow/cow_uffd.h"
 #include "capture/kernel.h"
 
@@ -34,10 +35,10 @@ static void free_uffd(struct sk_uffd_job *u)
         for (size_t i = 0; i < u->job->later.n; i++)
             sk_uffd_unregister(u->fd, u->job->later.v[i].from, u->job->later.v[i].to);
         sk_uffd_stop_handler(u);
-        close(u->fd);
+        if (u->wake >= 0 && sk_own_is(u->fd)) /* else both were closed by the program: one eventfd looks like any other */
+            close(u->wake);
+        sk_own_close(u->fd);
     }
-    if (u->wake >= 0)
-        close(u->wake);
     pthread_mutex_destroy(&u->lock);
     pthread_cond_destroy(&u->filled);
     sk_pages_free(&u->pages);
@@ -89,9 +90,11 @@ static int begin(struct sk_snapshot_job *job, struct saikai_error *err)
     u->wake = -1;
     pthread_mutex_init(&u->lock, NULL);
     pthread_cond_init(&u->filled, NULL);
-    int rc = u->fd = sk_uffd_open(SK_UFFD_SYNC, err);
+    int rc = u->fd = sk_own(sk_uffd_open(SK_UFFD_SYNC, err), SK_OWN_GOES);
     if (rc >= 0 && (u->wake = eventfd(0, EFD_CLOEXEC)) < 0)
         rc = sk_fail_errno(err, errno, "no event descriptor for a snapshot");
+    if (rc >= 0 && fstat(u->fd, &u->was))
+        rc = sk_fail_errno(err, errno, "cannot look at a descriptor of a snapshot");
     if (rc >= 0)
         rc = sk_job_split(job, err);
     if (!rc)
@@ -247,6 +250,8 @@ static int drain(struct sk_snapshot_job *job, struct saikai_error *err)
     for (size_t i = 0; i < job->later.n; i++)
         sk_uffd_unregister(u->fd, job->later.v[i].from, job->later.v[i].to);
     sk_uffd_stop_handler(u);
+    if (!rc && !sk_own_is(u->fd)) /* once gone it does not come back: pages may have been written as soon as it was */
+        rc = sk_fail(err, SAIKAI_ECHANGED, "the program closed descriptors that it had not opened while memory was saved");
     if (!rc && atomic_load(&u->broken))
         rc = sk_fail(err, SAIKAI_ECHANGED, "memory was unmapped or given back while it was saved");
     return rc;

@@ -5,11 +5,14 @@
 
 #include "capture/cow/cow_pages.h"
 
+#include <sys/stat.h>
+
 #define SK_UFFD_WANTED 64
 
 struct sk_uffd_job {
     struct sk_snapshot_job *job;
     int fd, wake;
+    struct stat was; /* what fd was: the program may close it */
     int handling; /* the thread that serves faults runs */
     pthread_t handler;
     pthread_mutex_t lock;  /* of all below and of the pool */

@@ -176,16 +176,30 @@ static void see_gone(struct sk_uffd_job *u, uintptr_t from, uintptr_t to)
     pthread_mutex_unlock(&u->lock);
 }
 
+/* So often it is looked whether the descriptors are what they were: a snapshot does not last long. */
+#define LOOK_MS 100
+
+/* As sk_own_is, whose table is behind a lock that a writer may have whom this thread is to serve. */
+static int is_there(const struct sk_uffd_job *u)
+{
+    struct stat st;
+    return !fstat(u->fd, &st) && st.st_dev == u->was.st_dev && st.st_ino == u->was.st_ino && (st.st_mode & S_IFMT) == (u->was.st_mode & S_IFMT);
+}
+
 static void *handle(void *arg)
 {
     struct sk_uffd_job *u = arg;
     struct pollfd f[2] = {{u->fd, POLLIN, 0}, {u->wake, POLLIN, 0}};
     sk_uffd_protect_shares(u, 0);
     for (;;) {
-        int n = poll(f, 2, u->lift_again ? 1 : -1);
+        int n = poll(f, 2, u->lift_again ? 1 : LOOK_MS);
         if (n < 0 && errno != EINTR)
             return NULL;
         struct uffd_msg m;
+        if (!is_there(u)) { /* the program closed it, and nobody wakes by what it closed as well */
+            atomic_store(&u->broken, 1);
+            return NULL;
+        }
         while (read(u->fd, &m, sizeof m) == sizeof m) {
             if (m.event == UFFD_EVENT_PAGEFAULT)
                 serve_fault(u, (uintptr_t)m.arg.pagefault.address);
@@ -216,7 +230,8 @@ void sk_uffd_stop_handler(struct sk_uffd_job *u)
 {
     if (!u->handling)
         return;
-    eventfd_write(u->wake, 1);
+    if (is_there(u))
+        eventfd_write(u->wake, 1);
     pthread_join(u->handler, NULL);
     u->handling = 0;
 }

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/file/io.h"
 #include "base/text/json.h"
+#include "base/text/shown.h"
 #include "cli/archive/archive_create.h"
 #include "cli/archive/archive_extract.h"
 #include "cli/archive/archive_inputs.h"
@@ -25,7 +26,7 @@ struct in_class {
 static void list_class(const char *key, const struct in_class *c, struct sk_json *j)
 {
     if (!j) {
-        printf("%14llu  %8llu  %s\n", (unsigned long long)c->bytes, (unsigned long long)c->segments, key);
+        printf("%14llu  %8llu  %s\n", (unsigned long long)c->bytes, (unsigned long long)c->segments, sk_shown(key));
         return;
     }
     sk_json_object(j, NULL);
@@ -72,16 +73,6 @@ static double *stored_bytes(const struct sk_ska *a)
     return stored;
 }
 
-/* A name: control characters and backslashes as \\ooo. */
-static void print_name(const char *name)
-{
-    for (const unsigned char *p = (const unsigned char *)name; *p; p++)
-        if (*p < ' ' || *p == 127 || *p == '\\')
-            printf("\\%03o", *p);
-        else
-            putchar(*p);
-}
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -124,20 +115,15 @@ static int list_text(const struct sk_ska *a, int classes)
     const char **names = all_names(a);
     for (size_t i = 0; i < a->file_count; i++) {
         double bytes = (double)a->files[i].size_bytes, kept = stored ? stored[i] : 0;
-        printf("%14llu %14.0f %9.2f  ", (unsigned long long)a->files[i].size_bytes, kept,
-               kept > 0 ? bytes / kept : 1);
-        print_name(a->files[i].name);
-        putchar('\n');
+        printf("%14llu %14.0f %9.2f  %s\n", (unsigned long long)a->files[i].size_bytes, kept, kept > 0 ? bytes / kept : 1,
+               sk_shown(a->files[i].name));
     }
     for (size_t i = 0; names && i < a->entry_count; i++) {
         const struct sk_ska_entry *e = &a->entries[i];
         if (e->kind == SK_ENTRY_DIRECTORY && !is_empty(names, a->file_count + a->entry_count, e->name))
             continue;
-        printf("%14s %14s %9s  ", "-", "-", "-");
-        print_name(e->name);
-        printf(e->kind == SK_ENTRY_DIRECTORY ? "/" : e->kind == SK_ENTRY_SYMLINK ? " -> " : " = ");
-        print_name(e->target);
-        putchar('\n');
+        printf("%14s %14s %9s  %s%s%s\n", "-", "-", "-", sk_shown(e->name),
+               e->kind == SK_ENTRY_DIRECTORY ? "/" : e->kind == SK_ENTRY_SYMLINK ? " -> " : " = ", sk_shown(e->target));
     }
     int rc = stored && names ? 0 : SAIKAI_ENOMEM;
     free(stored);
@@ -163,9 +149,9 @@ static void list_previous(struct sk_opened *o, struct sk_json *j)
                 sk_json_text(j, "problem", why.text);
             sk_json_end(j);
         } else if (missing) {
-            printf("# %s\n", why.text);
+            printf("# %s\n", sk_shown(why.text));
         } else {
-            printf("# %s builds on %s\n", o->path, below->path);
+            printf("# %s builds on %s\n", sk_shown(o->path), sk_shown(below->path));
         }
         if (missing)
             break;

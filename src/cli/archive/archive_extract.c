@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/file/io.h"
 #include "base/text/output.h"
+#include "base/text/shown.h"
 #include "cli/archive/archive_inputs.h"
 #include "cli/archive/archive_ranks.h"
 #include "cli/archive/archive_say.h"
@@ -36,7 +37,7 @@ static void tell_damage(void *arg, const char *file, const char *why)
 {
     struct args *a = arg;
     if (!a->json) {
-        fprintf(stderr, "damaged: %s\n", file ? file : why);
+        fprintf(stderr, "damaged: %s\n", sk_shown(file ? file : why));
         return;
     }
     if (!file) {
@@ -168,7 +169,7 @@ static int report(struct cli *cli, struct args *a, const char *archive,
         return code;
     }
     if (!a->quiet)
-        printf("%s: %llu files %s, %.0f MB/s\n", archive, (unsigned long long)st->files,
+        printf("%s: %llu files %s, %.0f MB/s\n", sk_shown(archive), (unsigned long long)st->files,
                a->verify ? "are good" : "restored",
                st->seconds > 0 ? (double)st->raw_bytes / st->seconds / 1e6 : 0.0);
     return code;

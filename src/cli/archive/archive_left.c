@@ -3,6 +3,8 @@
 
 #include "cli/cli.h"
 
+#include "base/text/shown.h"
+
 #include <stdio.h>
 
 int cli_archive_leave_out(void *arg, const char *path, const struct saikai_error *why)
@@ -11,7 +13,7 @@ int cli_archive_leave_out(void *arg, const char *path, const struct saikai_error
     (void)path; /* the sentence has it */
     if (left->waits && (why->code == SAIKAI_ECHANGED || why->code == SAIKAI_ENOENT))
         return 0;
-    fprintf(stderr, "saikai %s: left out: %s\n", left->command, why->text);
+    fprintf(stderr, "saikai %s: left out: %s\n", left->command, sk_shown(why->text));
     left->count++;
     return 1;
 }
@@ -20,6 +22,6 @@ int cli_archive_left_say(const struct cli_archive_left *left, const char *out)
 {
     if (!left->count)
         return CLI_OK;
-    fprintf(stderr, "saikai %s: %zu %s left out of %s, which holds all others\n", left->command, left->count, left->count == 1 ? "file was" : "files were", out);
+    fprintf(stderr, "saikai %s: %zu %s left out of %s, which holds all others\n", left->command, left->count, left->count == 1 ? "file was" : "files were", sk_shown(out));
     return CLI_PARTIAL;
 }

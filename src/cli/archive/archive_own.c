@@ -5,6 +5,7 @@
 #include "archive/file/previous.h"
 #include "base/file/io.h"
 #include "base/text/output.h"
+#include "base/text/shown.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -125,6 +126,6 @@ void cli_archive_own_say(const struct cli_archive_own *own, const char *command)
         return;
     if (own->count > 1)
         snprintf(more, sizeof more, ", and %zu more", own->count - 1);
-    fprintf(stderr, "saikai %s: %s is left out%s: the archive that is made does not hold itself%s\n", command, own->left, more,
+    fprintf(stderr, "saikai %s: %s is left out%s: the archive that is made does not hold itself%s\n", command, sk_shown(own->left), more,
             own->below_left ? ", nor what it builds on" : "");
 }

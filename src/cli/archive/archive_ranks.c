@@ -9,6 +9,8 @@
 #include "cli/archive/archive_say.h"
 #include "cli/mpi_group.h"
 
+#include "base/text/shown.h"
+
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -139,7 +141,7 @@ int cli_archive_extract_ranks(struct cli *cli, const char *path, const char *dir
         code = cli_print_json(cli, &j, code);
     }
     if (!rc && !m.group->rank && say == 1)
-        printf("%s: %llu files %s by %d ranks, %.0f MB/s\n", path, (unsigned long long)st.files,
+        printf("%s: %llu files %s by %d ranks, %.0f MB/s\n", sk_shown(path), (unsigned long long)st.files,
                dir ? "restored" : "are good", m.group->size,
                st.seconds > 0 ? (double)st.raw_bytes / st.seconds / 1e6 : 0.0);
     cli_mpi_stop(&m);

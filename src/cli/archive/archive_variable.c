@@ -9,6 +9,7 @@
 #include "archive/file/parts.h"
 #include "base/file/io.h"
 #include "base/file/passing.h"
+#include "base/text/shown.h"
 #include "base/types.h"
 #include "cli/archive/archive_inputs.h"
 #include "cli/atomic_file.h"
@@ -250,7 +251,12 @@ static int make_datasets(struct gathering *g, const char *path, const struct arc
     if (rc)
         return rc;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* errors are told once, by us */
+    int e = sk_io_begin("open", path);
+    if (e)
+        return sk_fail_errno(err, e, "cannot create %s", path);
+    sk_passing_make_begin();
     g->out = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    sk_passing_make_end();
     if (g->out < 0)
         return sk_fail(err, SAIKAI_EIO, "HDF5 cannot create %s", path);
     g->created = H5Pcreate(H5P_DATASET_CREATE);
@@ -393,7 +399,7 @@ int cli_archive_extract_variable(struct cli *cli, const char *path, const char *
     if (rc)
         return cli_fail(cli, &err);
     if (!quiet)
-        printf("%s: %zu datasets of %llu files\n", out, found, (unsigned long long)st.files);
+        printf("%s: %zu datasets of %llu files\n", sk_shown(out), found, (unsigned long long)st.files);
     return CLI_OK;
 }
 #else

@@ -5,6 +5,7 @@
 #include "archive/write/create.h"
 #include "base/clock.h"
 #include "base/file/io.h"
+#include "base/file/passing.h"
 #include "cli/archive/archive_variable.h"
 
 #include <dirent.h>
@@ -100,11 +101,6 @@ static int run_with(int (*hook)(const char *, const char *), int (*what)(void), 
     return status;
 }
 
-static int run(int (*what)(void), int when, int sig)
-{
-    return run_with(interrupt, what, when, sig);
-}
-
 static int unfinished(const char *name)
 {
     DIR *d = opendir(name);
@@ -124,13 +120,41 @@ static void file_of(const char *name, unsigned seed)
     assert_int_equal(sk_io_replace(at(name), bytes, sizeof bytes, NULL), 0);
 }
 
+/* Before operation `moment` the signal comes, and the operation goes on when all was let go of: it must make nothing any more. */
+static atomic_int let_go, known;
+static struct sk_passing last; /* what was told first is let go of last */
+
+static void note_let_go(void *arg)
+{
+    (void)arg;
+    atomic_store(&let_go, 1);
+    sk_sleep(0.02); /* for one that would make something now: it is then seen more surely, and nothing else hangs on it */
+}
+
+static int interrupt_and_go_on(const char *op, const char *name)
+{
+    (void)op;
+    if (!atomic_exchange(&known, 1)) {
+        last = (struct sk_passing){.drop = note_let_go};
+        sk_passing_hold();
+        sk_passing_begin(&last);
+        sk_passing_release();
+    }
+    if (strncmp(name, dir, sizeof dir - 1) || atomic_fetch_add(&operations, 1) != moment)
+        return 0;
+    kill(getpid(), number);
+    for (int i = 0; i < 60000 && !atomic_load(&let_go); i++)
+        sk_sleep(0.001);
+    return 0;
+}
+
 /* At each operation until there are no more; how many there were. */
-static int at_each(int (*what)(void))
+static int at_each(int (*hook)(const char *, const char *), int (*what)(void))
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (int when = 0;; when++) {
         char sub[4096];
-        int sig = numbers[when % 3], status = run(what, when, sig);
+        int sig = numbers[when % 3], status = run_with(hook, what, when, sig);
         snprintf(sub, sizeof sub, "%s/out/sub", dir);
         if (unfinished(dir) || unfinished(at("out")) || unfinished(sub))
             fail_msg("interrupted before operation %d, something unfinished is left", when);
@@ -146,9 +170,16 @@ static int at_each(int (*what)(void))
 static void nothing_unfinished_is_left(void **state)
 {
     (void)state;
-    assert_true(at_each(make) > 5);
-    assert_true(at_each(restore) > 8);
-    assert_true(at_each(restore_variable) > 8);
+    assert_true(at_each(interrupt, make) > 5);
+    assert_true(at_each(interrupt, restore) > 8);
+    assert_true(at_each(interrupt, restore_variable) > 8);
+}
+
+/* The operation that was about to be done is done when all has been let go of: what passes is not made anew. */
+static void nothing_is_made_anew(void **state)
+{
+    (void)state;
+    assert_true(at_each(interrupt_and_go_on, restore_variable) > 8);
 }
 
 /* Whether it is made before or after what is unfinished is let go of is chance. */
@@ -196,7 +227,7 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_unfinished_is_left), cmocka_unit_test(no_directory_is_left),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_unfinished_is_left), cmocka_unit_test(nothing_is_made_anew), cmocka_unit_test(no_directory_is_left),
                                        cmocka_unit_test(what_is_ignored)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -5,6 +5,7 @@
 
 #include "base/types.h"
 #include "base/config/units.h"
+#include "base/text/shown.h"
 #include "codec/quality/bound.h"
 #include "codec/quality/difference.h"
 
@@ -37,11 +38,11 @@ static void print_text(const struct comparison *c)
     size_t index[SAIKAI_MAX_DIMS];
     char bound[48];
     index_of(a, d->worst, index);
-    printf("A: %s, %s ", c->a_name, sk_type_name(a->type));
+    printf("A: %s, %s ", sk_shown(c->a_name), sk_type_name(a->type));
     for (int i = 0; i < a->ndims; i++)
         printf("%s%zu", i ? "x" : "", a->dims[i]);
     printf(", from %.9g to %.9g\n", d->min, d->max);
-    printf("B: %s", c->b_name);
+    printf("B: %s", sk_shown(c->b_name));
     if (c->b.file_bytes && c->b.file_bytes != c->b.size_bytes)
         printf(", %zu bytes, %.2f times smaller than A", c->b.file_bytes,
                (double)c->a.size_bytes / (double)c->b.file_bytes);

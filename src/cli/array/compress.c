@@ -8,6 +8,7 @@
 #include "base/file/io.h"
 #include "base/types.h"
 #include "base/config/units.h"
+#include "base/text/shown.h"
 #include "codec/quality/bound.h"
 #include "codec/chooser.h"
 #include "codec/cut.h"
@@ -55,7 +56,7 @@ static void report(const char *in, const char *out, const struct sk_stream_info 
     char was[32], is[32], bound[48];
     double ratio = info->encoded_bytes ? (double)info->raw_bytes / (double)info->encoded_bytes : 0;
     FILE *to = sk_output_is_dash(out) ? stderr : stdout;
-    fprintf(to, "%s -> %s: %s, %s\n", in, out, info->chain, promise(info, bound, sizeof bound));
+    fprintf(to, "%s -> %s: %s, %s\n", sk_shown(in), sk_shown(out), info->chain, promise(info, bound, sizeof bound));
     fprintf(to, "  %s -> %s, %.2f times smaller, %.0f MB/s\n",
            sk_format_size(was, sizeof was, info->raw_bytes),
            sk_format_size(is, sizeof is, info->encoded_bytes), ratio,

@@ -8,6 +8,7 @@
 #include "base/file/io.h"
 #include "base/types.h"
 #include "base/config/units.h"
+#include "base/text/shown.h"
 #include "codec/quality/bound.h"
 #include "codec/stream.h"
 
@@ -61,10 +62,10 @@ static void report(char **argv, const struct sk_stream_info *info, double second
 {
     char is[32], bound[48];
     FILE *to = sk_output_is_dash(argv[1]) ? stderr : stdout;
-    fprintf(to, "%s -> %s: %s ", argv[0], argv[1], sk_type_name(info->array.type));
+    fprintf(to, "%s -> %s: %s ", sk_shown(argv[0]), sk_shown(argv[1]), sk_type_name(info->array.type));
     for (int i = 0; i < info->array.ndims; i++)
         fprintf(to, "%s%zu", i ? "x" : "", info->array.dims[i]);
-    fprintf(to, ", %s%s%s, %s, %.0f MB/s\n", info->chain, info->bound.kind == SK_BOUND_NONE ? "" : ", ",
+    fprintf(to, ", %s%s%s, %s, %.0f MB/s\n", sk_shown(info->chain), info->bound.kind == SK_BOUND_NONE ? "" : ", ",
            info->bound.kind == SK_BOUND_NONE ? ""
                                              : sk_bound_format(bound, sizeof bound, &info->bound),
            sk_format_size(is, sizeof is, info->raw_bytes),

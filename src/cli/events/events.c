@@ -1,9 +1,11 @@
 /* saikai events: the events of a prefix's jobs, in the order of their times, and on and on with --follow. */
 #include "cli/cli.h"
 #include "cli/store/jobs.h"
+#include "cli/store/store_dir.h"
 
 #include "base/clock.h"
 #include "base/file/io.h"
+#include "base/text/shown.h"
 #include "store/event/filter.h"
 #include "store/event/kept.h"
 #include "store/owner/job.h"
@@ -105,13 +107,6 @@ static const char *colour(int severity, int end)
     return end ? "\033[0m" : codes[severity];
 }
 
-/* Text from whom it may come, for a terminal. */
-static void put_plain(const char *text)
-{
-    for (; *text; text++)
-        putchar((unsigned char)*text < ' ' || *text == 127 ? '?' : *text);
-}
-
 static void print_deadline(const struct saikai_event *e)
 {
     int64_t now = sk_wall_ms();
@@ -130,20 +125,17 @@ static void print_event(const struct output *o, const struct saikai_event *e)
     time_t t = (time_t)(e->time_ms / 1000);
     if (localtime_r(&t, &tm))
         strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
-    printf("%s  %s%-7s%s  %s.%s", when, colour(e->severity, 0), sk_severity_name(e->severity), colour(e->severity, 1), e->space, e->name);
+    printf("%s  %s%-7s%s  %s.%s", when, colour(e->severity, 0), sk_severity_name(e->severity), colour(e->severity, 1), sk_shown(e->space),
+           sk_shown(e->name));
     if (o->jobs > 1)
-        printf("  job %s", e->job);
+        printf("  job %s", sk_shown(e->job));
     if (e->rank >= 0)
         printf("  rank %d", e->rank);
-    if (*e->host) {
-        printf("%s", e->rank >= 0 ? " on " : "  ");
-        put_plain(e->host);
-    }
+    if (*e->host)
+        printf("%s%s", e->rank >= 0 ? " on " : "  ", sk_shown(e->host));
     for (int i = 0; i < e->n_fields; i++) {
-        int quote = !*e->field[i].value || strpbrk(e->field[i].value, " \t\n\"") != NULL;
-        printf("  %s=%s", e->field[i].key, quote ? "\"" : "");
-        put_plain(e->field[i].value);
-        printf("%s", quote ? "\"" : "");
+        const char *quote = !*e->field[i].value || strpbrk(e->field[i].value, " \t\n\"") ? "\"" : "";
+        printf("  %s=%s%s%s", sk_shown(e->field[i].key), quote, sk_shown(e->field[i].value), quote);
     }
     print_deadline(e);
     puts("");
@@ -185,7 +177,7 @@ static int look(struct output *o, const char *root, struct saikai_error *err)
         rc = sk_events_read(&s->reader, keep, o, err);
         if (s->reader.bad > s->bad_told)
             fprintf(stderr, "saikai events: %d line%s of %s/" SK_EVENTS_FILE " damaged, or of another version: left out\n",
-                    s->reader.bad - s->bad_told, s->reader.bad - s->bad_told == 1 ? "" : "s", s->reader.dir);
+                    s->reader.bad - s->bad_told, s->reader.bad - s->bad_told == 1 ? "" : "s", sk_shown(s->reader.dir));
         o->bad |= s->reader.bad > 0;
         s->bad_told = s->reader.bad;
     }
@@ -209,7 +201,7 @@ static int show_all(struct output *o, const char *root)
         }
         if (o->only && !o->jobs && !o->follow) {
             sk_json_free(&list);
-            fprintf(stderr, "saikai events: no job %s in %s: saikai status %s lists all\n", o->only, root, root);
+            fprintf(stderr, "saikai events: no job %s in %s: saikai status %s lists all\n", sk_shown(o->only), sk_shown(root), sk_shown(root));
             return CLI_FAILED;
         }
         show(o, o->json && !o->follow ? &list : NULL);
@@ -221,7 +213,7 @@ static int show_all(struct output *o, const char *root)
         return cli_print_json(o->cli, &list, o->bad ? CLI_FAILED : CLI_OK);
     }
     if (!o->shown && !o->bad)
-        printf("no events are known of %s\n", o->only ? o->only : root);
+        printf("no events are known of %s\n", sk_shown(o->only ? o->only : root));
     return o->bad ? CLI_FAILED : CLI_OK;
 }
 
@@ -248,8 +240,10 @@ int cli_events(struct cli *cli, int argc, char **argv)
     int rc = cli_parse(cli, &spec, &argc, &argv);
     if (rc >= 0)
         return rc;
-    if (sk_filter_parse(filter, &o.filter, &err) || cli_jobs_target(cli, argc ? argv[0] : NULL, job, &root, &o.only, &err))
+    if (sk_filter_parse(filter, &o.filter, &err))
         return cli_usage(cli, "%s", err.text);
+    if (cli_jobs_target(cli, argc ? argv[0] : NULL, job, o.follow, &root, &o.only, &err))
+        return cli_store_fail(cli, &err);
     rc = show_all(&o, root);
     for (size_t i = 0; i < o.n; i++)
         free(o.found[i]);

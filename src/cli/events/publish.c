@@ -3,6 +3,7 @@
 #include "cli/store/jobs.h"
 
 #include "base/file/io.h"
+#include "base/text/shown.h"
 #include "store/event/kept.h"
 #include "store/owner/job.h"
 
@@ -96,7 +97,7 @@ static int tell_all(const struct found *f, struct saikai_event *e)
     for (int i = 0; i < f->n; i++) {
         struct saikai_error err = {0};
         if (tell(&f->jobs[i], e, &err)) {
-            fprintf(stderr, "saikai publish: job %s: %s\n", f->jobs[i].job.name, err.text);
+            fprintf(stderr, "saikai publish: job %s: %s\n", sk_shown(f->jobs[i].job.name), sk_shown(err.text));
             failed++;
         }
     }

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/config/units.h"
+#include "base/text/shown.h"
 #include "store/leftovers.h"
 #include "store/owner/private.h"
 
@@ -46,7 +47,7 @@ static void print_one(struct sk_json *j, const struct sk_leftover *d, int remove
     }
     printf("%-13s %-10s %9s %8s  %s%s%s\n", removed ? dry ? "would remove" : "removed" : "kept",
            sk_leftover_state_name(d->state), sk_format_size(size, sizeof size, d->bytes),
-           sk_format_time(age, sizeof age, d->age_s < 1 ? 1 : (double)(int64_t)d->age_s), d->path, *problem ? ": " : "", problem);
+           sk_format_time(age, sizeof age, d->age_s < 1 ? 1 : (double)(int64_t)d->age_s), sk_shown(d->path), *problem ? ": " : "", sk_shown(problem));
 }
 
 static int clean_all(struct cli *cli, const struct cleaning *c, const char *user, double age_s)
@@ -78,7 +79,7 @@ static int clean_all(struct cli *cli, const struct cleaning *c, const char *user
         cli_print_json(cli, &j, CLI_OK);
     } else {
         char size[32];
-        printf("%s %d of %zu directories below %s, %s\n", c->dry ? "would remove" : "removed", count, l.count, user,
+        printf("%s %d of %zu directories below %s, %s\n", c->dry ? "would remove" : "removed", count, l.count, sk_shown(user),
                sk_format_size(size, sizeof size, bytes));
     }
     sk_leftovers_free(&l);

@@ -3,6 +3,7 @@
 
 #include "base/text/output.h"
 #include "base/config/units.h"
+#include "base/text/shown.h"
 #include "cli/progress.h"
 #include "cli/store/store_dir.h"
 
@@ -33,7 +34,7 @@ static int write_hdf5(struct cli *cli, const struct request *r, struct cli_expor
     cli_progress_end(&bar);
     if (rc)
         return cli_fail(cli, &err);
-    fprintf(sk_output_is_dash(r->hdf5) ? stderr : stdout, "%s: %zu rank%s, %s\n", r->hdf5, x->count, x->count == 1 ? "" : "s",
+    fprintf(sk_output_is_dash(r->hdf5) ? stderr : stdout, "%s: %zu rank%s, %s\n", sk_shown(r->hdf5), x->count, x->count == 1 ? "" : "s",
            sk_format_size(size, sizeof size, raw));
     return CLI_OK;
 }

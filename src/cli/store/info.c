@@ -3,6 +3,7 @@
 
 #include "base/types.h"
 #include "base/config/units.h"
+#include "base/text/shown.h"
 #include "codec/quality/bound.h"
 #include "store/form/container.h"
 
@@ -26,6 +27,7 @@ struct table {
     size_t count, cap;
     uint64_t raw_bytes, stored_bytes;
     int damaged; /* files that could not be read */
+    int lacks;   /* the generation lacks files that no running job would add */
     int deltas;  /* files that hold only what changed since an older generation */
 };
 
@@ -99,7 +101,7 @@ static int add_generation(struct table *t, const struct cli_store *s, const stru
 {
     int found = 0, rc = 0;
     for (size_t i = 0; i < g->c->troubles; i++) {
-        fprintf(stderr, "saikai info: %s\n", g->c->trouble[i].text);
+        fprintf(stderr, "saikai info: %s\n", sk_shown(g->c->trouble[i].text));
         t->damaged += !g->c->trouble[i].missing;
     }
     for (size_t i = 0; rc != SAIKAI_ENOMEM && i < g->c->count; i++) {
@@ -109,7 +111,7 @@ static int add_generation(struct table *t, const struct cli_store *s, const stru
             continue;
         found = 1;
         if ((rc = add_container(t, g->c, i, &h, &why))) {
-            fprintf(stderr, "saikai info: %s\n", why.text);
+            fprintf(stderr, "saikai info: %s\n", sk_shown(why.text));
             t->damaged++;
         }
     }
@@ -171,8 +173,8 @@ static void print_vars(const struct table *t)
     for (size_t i = 0; i < t->count; i++)
         scopes |= t->row[i].v.scope;
     for (size_t i = 0; i < t->count; i++)
-        if ((int)strlen(t->row[i].v.name) > width && strlen(t->row[i].v.name) < 40)
-            width = (int)strlen(t->row[i].v.name);
+        if ((int)strlen(sk_shown(t->row[i].v.name)) > width && strlen(sk_shown(t->row[i].v.name)) < 40)
+            width = (int)strlen(sk_shown(t->row[i].v.name));
     printf("\n%-*s %-5s %-14s %6s %9s %9s %6s  %-14s %-10s %s%s\n", width, "VARIABLE", "TYPE",
            "DIMENSIONS", "RANKS", "BYTES", "STORED", "RATIO", "CODEC", "BOUND", "MAX ERROR",
            scopes ? "   SCOPE" : "");
@@ -186,12 +188,12 @@ static void print_vars(const struct table *t)
             strcpy(error, "not measured");
         else if (r->max_error > 0)
             snprintf(error, sizeof error, "%.3g", r->max_error);
-        printf("%-*s %-5s %-14s %6d %9s %9s %6s  %-14s %-10s %-*s%s%s\n", width, r->v.name,
+        printf("%-*s %-5s %-14s %6d %9s %9s %6s  %-14s %-10s %-*s%s%s\n", width, sk_shown(r->v.name),
                sk_type_name(r->v.type), dims_text(r, dims), r->ranks,
                sk_format_size(raw, sizeof raw, r->raw_bytes),
                sk_format_size(stored, sizeof stored, r->stored_bytes), ratio,
                r->codecs_differ ? "differs"
-               : *r->v.codec    ? r->v.codec
+               : *r->v.codec    ? sk_shown(r->v.codec)
                                 : "-",
                bound_text(r, bound), scopes ? 9 : 0, error, scopes ? "   " : "",
                scopes ? scope_text(r, scope) : "");
@@ -225,7 +227,7 @@ static void print_sums(const struct table *t)
 static void print_file(const char *path, const struct sk_skc_header *h, const struct table *t)
 {
     printf("File        %s\nGeneration  iteration %lld, place %u, start %u\nRank        %u of %u\n",
-           path, (long long)h->iteration, h->place, h->incarnation, h->rank, h->nranks);
+           sk_shown(path), (long long)h->iteration, h->place, h->incarnation, h->rank, h->nranks);
     print_when(h->created_ms);
     print_sums(t);
     print_vars(t);
@@ -237,7 +239,7 @@ static void print_generation(const struct cli_store *s, const struct cli_gen *g,
     char state[128], missing[200], form[32], size[32];
     const struct sk_content *c = g->c;
     printf("Generation  %s in %s\nIteration   %lld, place %u, start %u\nRanks       %zu of %d\n",
-           g->name, s->root, (long long)g->gen.iteration, g->gen.place, g->gen.incarnation,
+           g->name, sk_shown(s->root), (long long)g->gen.iteration, g->gen.place, g->gen.incarnation,
            c->count, c->nranks);
     printf("State       %s\n", cli_gen_state(g, state, sizeof state));
     if (c->set.parts)
@@ -341,6 +343,8 @@ static int info_generation(struct cli *cli, const struct cli_target *where, cons
     int rc = cli_store_choose(&s, where, gen, &i, &err);
     if (!rc)
         rc = add_generation(&t, &s, &s.gen[i], rank, &err);
+    if (!rc)
+        t.lacks = !s.gen[i].c->complete && !cli_store_harm(cli, &s).held;
     if (rc) {
         rc = cli_store_fail(cli, &err);
     } else if (json) {
@@ -350,10 +354,10 @@ static int info_generation(struct cli *cli, const struct cli_target *where, cons
         cli_gen_json(&j, &s, &s.gen[i]);
         vars_json(&j, &t);
         sk_json_end(&j);
-        rc = cli_print_json(cli, &j, t.damaged ? CLI_FAILED : CLI_OK);
+        rc = cli_print_json(cli, &j, t.damaged || t.lacks ? CLI_FAILED : CLI_OK);
     } else {
         print_generation(&s, &s.gen[i], &t);
-        rc = t.damaged ? CLI_FAILED : CLI_OK;
+        rc = t.damaged || t.lacks ? CLI_FAILED : CLI_OK;
     }
     free(t.row);
     cli_store_free(&s);

@@ -4,6 +4,7 @@
 #include "base/file/io.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -26,13 +27,15 @@ int cli_jobs_each(const char *root, int (*each)(void *arg, const char *dir, stru
     return rc;
 }
 
-int cli_jobs_target(const struct cli *cli, const char *operand, const char *job, const char **root, const char **only,
+int cli_jobs_target(const struct cli *cli, const char *operand, const char *job, int later, const char **root, const char **only,
                     struct saikai_error *err)
 {
     struct stat st;
     int is_directory = operand && (strchr(operand, '/') || (!stat(operand, &st) && S_ISDIR(st.st_mode)));
     *root = is_directory ? operand : sk_config_text(cli->config, "store.prefix");
     *only = job;
+    if (is_directory && !later && stat(operand, &st) && errno == ENOENT)
+        return sk_fail(err, SAIKAI_ENOENT, "%s: there is no such directory", operand);
     if (!operand || is_directory)
         return 0;
     if (job && strcmp(job, operand))

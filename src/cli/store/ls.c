@@ -3,6 +3,7 @@
 
 #include "base/file/io.h"
 #include "base/config/units.h"
+#include "base/text/shown.h"
 #include "store/owner/job.h"
 
 #include <dirent.h>
@@ -20,7 +21,7 @@ static void list_jobs(const struct cli_store *s, struct sk_json *j)
         if (*e->d_name == '.' || sk_io_path(path, sizeof path, NULL, "%s/%s", dir, e->d_name) || sk_job_load(path, &job, NULL))
             continue;
         if (!j) {
-            printf("another job: %s  %s\n", path, job.command);
+            printf("another job: %s  %s\n", sk_shown(path), sk_shown(job.command));
             continue;
         }
         sk_json_object(j, NULL);
@@ -33,6 +34,13 @@ static void list_jobs(const struct cli_store *s, struct sk_json *j)
         sk_json_end(j);
     if (d)
         closedir(d);
+}
+
+/* What is listed is not all as it should be. */
+static int exit_code(const struct cli *cli, const struct cli_store *s)
+{
+    struct cli_harm h = cli_store_harm(cli, s);
+    return h.damaged || h.incomplete || *s->state_problem ? CLI_FAILED : CLI_OK;
 }
 
 static int print_json(struct cli *cli, const struct cli_store *s)
@@ -61,12 +69,12 @@ static int print_json(struct cli *cli, const struct cli_store *s)
     sk_json_end(&j);
     list_jobs(s, &j);
     sk_json_end(&j);
-    return cli_print_json(cli, &j, CLI_OK);
+    return cli_print_json(cli, &j, exit_code(cli, s));
 }
 
 static void print_head(const struct cli_store *s)
 {
-    printf("%s", s->root);
+    printf("%s", sk_shown(s->root));
     if (s->local)
         printf(" (this node's part)");
     if (s->has_state)
@@ -118,7 +126,8 @@ int cli_ls(struct cli *cli, int argc, char **argv)
                  "many ranks' files are there, as files or in archives, how large they are and "
                  "are stored, and whether a restart would take it. DIR is the "
                  "store's directory, by default the key store.prefix. Only names, sizes and one "
-                 "header of each are looked at: 'saikai verify' checks the content.",
+                 "header of each are looked at: 'saikai verify' checks the content. Exit code 1: one of them is damaged, or lacks "
+                 "files that no running job would add and that no death explains.",
         .max_operands = 1,
         .options = options,
     };
@@ -134,13 +143,15 @@ int cli_ls(struct cli *cli, int argc, char **argv)
     if (cli_store_load(cli, &t, &s, &err))
         return cli_store_fail(cli, &err);
     if (*s.state_problem)
-        fprintf(stderr, "saikai ls: %s\n", s.state_problem);
-    if (json)
+        fprintf(stderr, "saikai ls: %s\n", sk_shown(s.state_problem));
+    if (json) {
         rc = print_json(cli, &s);
-    else
+    } else {
         print_table(&s);
-    if (!json && !s.local)
-        list_jobs(&s, NULL);
+        if (!s.local)
+            list_jobs(&s, NULL);
+        rc = exit_code(cli, &s);
+    }
     cli_store_free(&s);
-    return json ? rc : CLI_OK;
+    return rc;
 }

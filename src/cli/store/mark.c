@@ -1,6 +1,8 @@
 /* saikai mark: what a restart thinks of a generation. */
 #include "cli/store/store_dir.h"
 
+#include "base/text/shown.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -38,7 +40,7 @@ static int report(struct cli *cli, const struct marking *m, const struct cli_sto
         printf(m->bad      ? "%s is marked bad: restarts from %s pass it over\n"
                : was       ? "%s is good again: the next restart from %s may use it\n"
                            : "nothing is known against %s in %s\n",
-               name, s->root);
+               name, sk_shown(s->root));
         return CLI_OK;
     }
     sk_json_object(&j, NULL);

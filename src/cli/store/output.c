@@ -1,6 +1,7 @@
 /* saikai output: what of a prefix is at its output, carrying it there, bringing it back. */
 #include "base/config/units.h"
 #include "base/text/json.h"
+#include "base/text/shown.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "output/kept_there.h"
@@ -48,7 +49,7 @@ static void list_one(struct asked *a, const struct sk_kept_gen *g, const char *d
         sk_json_end(a->j);
         return;
     }
-    printf("%-28s %8zu %10s  %-9s %s%s\n", gen, g->files, sk_format_size(size, sizeof size, g->size_bytes), g->whole ? "whole" : "unfinished", dir,
+    printf("%-28s %8zu %10s  %-9s %s%s\n", gen, g->files, sk_format_size(size, sizeof size, g->size_bytes), g->whole ? "whole" : "unfinished", sk_shown(dir),
            is_of_newest ? "" : " (of an earlier store)");
 }
 
@@ -88,7 +89,7 @@ static int list(struct cli *cli, struct asked *a)
         return cli_print_json(cli, &j, CLI_OK);
     }
     if (!a->shown)
-        printf("nothing of %s is at the output %s\n", a->p.dir, a->p.output->label);
+        printf("nothing of %s is at the output %s\n", sk_shown(a->p.dir), sk_shown(a->p.output->label));
     return CLI_OK;
 }
 
@@ -121,7 +122,7 @@ static int put(struct cli *cli, struct asked *a)
         return cli_print_json(cli, &j, CLI_OK);
     }
     printf("%d generation%s, %s in %d files, carried to %s; %d older removed there\n", done.generations, done.generations == 1 ? "" : "s",
-           sk_format_size(size, sizeof size, done.size_bytes), done.files, a->p.output->label, done.removed);
+           sk_format_size(size, sizeof size, done.size_bytes), done.files, sk_shown(a->p.output->label), done.removed);
     return CLI_OK;
 }
 
@@ -134,7 +135,7 @@ static void told(void *arg, const char *dir, const struct sk_brought *b)
     sk_gen_name(b->gen, gen);
     if (!a->j) {
         cli_progress_end(&a->bar);
-        printf("%s: generation %s of job %s, %s in %d files%s\n", dir, gen, b->job.name, sk_format_size(size, sizeof size, b->size_bytes), b->files,
+        printf("%s: generation %s of job %s, %s in %d files%s\n", sk_shown(dir), gen, sk_shown(b->job.name), sk_format_size(size, sizeof size, b->size_bytes), b->files,
                b->passed_over ? "; newer ones are damaged there" : "");
         return;
     }

@@ -3,6 +3,7 @@
 
 #include "base/file/io.h"
 #include "base/config/units.h"
+#include "base/text/shown.h"
 #include "store/owner/job.h"
 #include "store/owner/lease.h"
 #include "store/event/kept.h"
@@ -107,7 +108,7 @@ static int ask(const struct cli_store *s, const char *doomed, size_t count, uint
                     cli_gen_state(&s->gen[i], state, sizeof state));
         }
     fprintf(stderr, "Remove %s %zu generation%s (%s) from %s? [y/N] ", count > 1 ? "these" : "this",
-            count, count > 1 ? "s" : "", sk_format_size(size, sizeof size, bytes), s->root);
+            count, count > 1 ? "s" : "", sk_format_size(size, sizeof size, bytes), sk_shown(s->root));
     if (!fgets(answer, sizeof answer, stdin))
         return 0;
     return answer[0] == 'y' || answer[0] == 'Y';
@@ -154,7 +155,7 @@ static int report(struct cli *cli, const struct removal *r, const struct cli_sto
     char size[32];
     if (!r->json) {
         printf("removed %zu generation%s, %s; %zu left in %s\n", count, count == 1 ? "" : "s",
-               sk_format_size(size, sizeof size, bytes), s->count - count, s->root);
+               sk_format_size(size, sizeof size, bytes), s->count - count, sk_shown(s->root));
         return CLI_OK;
     }
     struct sk_json j = {0};

@@ -8,6 +8,7 @@
 #include "base/config/units.h"
 #include "store/holdings.h"
 #include "store/owner/job.h"
+#include "store/owner/lease.h"
 #include "store/owner/private.h"
 
 #include <dirent.h>
@@ -378,6 +379,23 @@ static const char *completeness(const struct sk_content *c)
     if (!c->forms)
         return c->troubles ? "incomplete" : "unfinished";
     return c->nranks ? "incomplete" : "damaged";
+}
+
+/* newest_complete is -1 where none is: then all count. */
+struct cli_harm cli_store_harm(const struct cli *cli, const struct cli_store *s)
+{
+    struct cli_harm h = {.first = -1};
+    struct sk_owner o;
+    h.held = s->local || sk_lease_look(s->root, sk_config_time(cli->config, "store.lease_timeout"), &o) == 1;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct sk_content *c = s->gen[i].c;
+        int damaged = !strcmp(completeness(c), "damaged"), incomplete = !damaged && !c->complete && !h.held && (long)i > s->newest_complete;
+        h.damaged += damaged;
+        h.incomplete += incomplete;
+        if (h.first < 0 && (damaged || incomplete))
+            h.first = (long)i;
+    }
+    return h;
 }
 
 char *cli_gen_state(const struct cli_gen *g, char *out, size_t cap)

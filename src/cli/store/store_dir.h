@@ -70,6 +70,16 @@ int cli_store_fail(const struct cli *cli, const struct saikai_error *err);
 char *cli_missing_ranks(const struct cli_gen *g, char *out, size_t cap);
 /* "3 min" since that wall-clock time; "?" when it is not known or lies ahead. */
 char *cli_age(int64_t created_ms, char *out, size_t cap);
+/* What of the generations is not as it should be, as far as that is seen without reading them. */
+struct cli_harm {
+    int damaged;    /* no file has a readable header, or an archive cannot be opened */
+    int incomplete; /* files are missing, and nobody is there who would write them: 0 for a store that a job holds, and a node's own. What is newer than the newest
+                     * complete one is no harm, as a job that dies leaves that; where none is complete, all count */
+    int held;       /* by a job, or it is a node's own */
+    long first;     /* index of the newest of them, -1: none */
+};
+struct cli_harm cli_store_harm(const struct cli *cli, const struct cli_store *s);
+
 /* "complete, tried 1 time" */
 char *cli_gen_state(const struct cli_gen *g, char *out, size_t cap);
 /* How far it has come: "local", "protected", "archived"; "-": it is not complete. A node's own

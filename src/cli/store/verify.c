@@ -2,6 +2,7 @@
 #include "cli/store/store_dir.h"
 
 #include "base/config/units.h"
+#include "base/text/shown.h"
 #include "cli/progress.h"
 #include "store/form/lineage.h"
 
@@ -178,10 +179,10 @@ static void print_faults(const struct verify *v, size_t from)
     for (size_t i = from; i < v->faults; i++) {
         const struct fault *f = &v->fault[i];
         if (f->rank < 0)
-            printf("  %s\n", f->text);
+            printf("  %s\n", sk_shown(f->text));
         else
             printf("  rank %d%s%s%s: %s\n", f->rank, *f->variable ? ", variable '" : "",
-                   f->variable, *f->variable ? "'" : "", f->text);
+                   sk_shown(f->variable), *f->variable ? "'" : "", sk_shown(f->text));
     }
 }
 
@@ -203,7 +204,7 @@ static void print_missing(const struct cli_gen *g)
     const struct sk_content *c = g->c;
     for (size_t i = 0; i < c->troubles; i++)
         if (c->trouble[i].missing)
-            printf("  %s is missing\n", c->trouble[i].path);
+            printf("  %s is missing\n", sk_shown(c->trouble[i].path));
     if (!c->complete && c->nranks)
         printf("  rank %s: the file is missing%s\n", cli_missing_ranks(g, missing, sizeof missing),
                c->troubles ? ", it was in an archive" : "");
@@ -238,7 +239,7 @@ static void report(struct verify *v, const struct cli_store *s, const struct cli
     print_faults(v, from);
     if (damaged || (!whole && g->c->troubles))
         printf("  put a good copy of the file back, or remove the generation: saikai rm %s/%s\n",
-               s->root, g->name);
+               sk_shown(s->root), g->name);
 }
 
 static int check_generation(struct verify *v, const struct cli_store *s, const struct cli_gen *g)
@@ -340,7 +341,7 @@ static int verify_store(struct verify *v, const struct cli_target *t, const char
     if (v->json)
         sk_json_end(&v->j);
     else if (!s.count)
-        printf("%s: no generations\n", s.root);
+        printf("%s: no generations\n", sk_shown(s.root));
     rc = finish(v, rc);
     cli_store_free(&s);
     return rc;

@@ -110,6 +110,12 @@ static int says_the_same(const struct sk_progress *a, const struct sk_progress *
            a->differ.n == b->differ.n;
 }
 
+/* What is no news, and is passed on with the next beat all the same: when its node is lost, nobody can be asked any more. */
+static int has_printed(const struct sk_progress *a, const struct sk_progress *b)
+{
+    return a->printed.lines != b->printed.lines || a->printed.bytes != b->printed.bytes;
+}
+
 static void came(struct rank *r, const struct sk_kin_way *way)
 {
     r->place = way->place;
@@ -216,7 +222,7 @@ static void choose_whole(struct sk_kin *k)
 static void merge_rank(struct rank *r, struct sk_frame *b)
 {
     struct sk_message m = {.kind = SK_MSG_ALIVE, .incarnation = r->incarnation, .rank = r->rank};
-    if (r->due && (r->whole || !says_the_same(&r->told, &r->at))) {
+    if (r->due && (r->whole || !says_the_same(&r->told, &r->at) || has_printed(&r->told, &r->at))) {
         m.kind = SK_MSG_BEAT;
         m.serial = r->serial;
         m.at = r->told = r->at;

@@ -13,10 +13,8 @@
 
 struct sk_var *sk_vars_find(struct sk_vars *l, const char *name)
 {
-    for (size_t i = 0; i < l->count; i++)
-        if (!strcmp(l->v[i].name, name))
-            return &l->v[i];
-    return NULL;
+    ptrdiff_t i = sk_lookup_find(&l->names, l->v, sizeof *l->v, l->count, name);
+    return i < 0 ? NULL : &l->v[i];
 }
 
 static int check_tile(const struct sk_var *v, struct saikai_error *err)
@@ -82,6 +80,13 @@ static int keep_attributes(struct sk_var *v, const struct sk_var *old, struct sa
     return rc;
 }
 
+/* Without memory for it, the next one tries again. */
+static void know_all(struct sk_vars *l)
+{
+    while (l->names.count < l->count && !sk_lookup_add(&l->names, l->v, sizeof *l->v))
+        ;
+}
+
 int sk_vars_put(struct sk_vars *l, const struct sk_var *given, struct saikai_error *err)
 {
     struct sk_var new = *given;
@@ -109,6 +114,7 @@ int sk_vars_put(struct sk_vars *l, const struct sk_var *given, struct saikai_err
     }
     l->v[l->count] = *v;
     l->v[l->count++].id = l->next_id++;
+    know_all(l);
     return 0;
 }
 
@@ -118,6 +124,8 @@ int sk_vars_remove(struct sk_vars *l, const char *name, struct saikai_error *err
     if (!v)
         return sk_fail(err, SAIKAI_ENOENT, "no variable '%.60s' is protected", name);
     memmove(v, v + 1, (size_t)(l->v + --l->count - v) * sizeof *v);
+    sk_lookup_forget(&l->names);
+    know_all(l);
     return 0;
 }
 
@@ -147,6 +155,7 @@ void sk_vars_free(struct sk_vars *l)
 {
     sk_vars_release(l);
     free(l->v);
+    sk_lookup_forget(&l->names);
     *l = (struct sk_vars){0};
 }
 

@@ -3,6 +3,7 @@
 #define SK_LIB_VARS_H
 
 #include "base/error.h"
+#include "base/text/lookup.h"
 #include "codec/codec.h"
 #include "store/form/container.h"
 
@@ -66,6 +67,7 @@ struct sk_var {
 struct sk_vars {
     struct sk_var *v;
     size_t count, cap;
+    struct sk_lookup names; /* of v */
     uint32_t next_id;
 };
 

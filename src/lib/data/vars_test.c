@@ -507,9 +507,40 @@ static void what_came_back_within_a_bound_is_counted(void **state)
     assert_int_equal(sk_vars_inexact(&l, &index, first), 0);
 }
 
+/* How many names are compared until so many variables are protected, told anew, and found. */
+static unsigned long compared_for(size_t count)
+{
+    static double x;
+    struct sk_vars l = {0};
+    unsigned long before = sk_lookup_compared;
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < count; i++) {
+            char name[32];
+            snprintf(name, sizeof name, "field_%zu", i);
+            struct sk_var v = fixed(name, SAIKAI_F64, 0, 0, 0, &x);
+            assert_int_equal(sk_vars_put(&l, &v, &err), 0);
+            assert_true(sk_vars_find(&l, name) == &l.v[i] && l.count == (turn ? count : i + 1));
+        }
+    }
+    unsigned long compared = sk_lookup_compared - before;
+    assert_int_equal(sk_vars_remove(&l, "field_3", &err), 0);
+    assert_null(sk_vars_find(&l, "field_3"));
+    assert_ptr_equal(sk_vars_find(&l, "field_4"), &l.v[3]);
+    sk_vars_free(&l);
+    return compared;
+}
+
+static void twice_as_many_cost_twice_as_much(void **state)
+{
+    (void)state;
+    unsigned long few = compared_for(1000), many = compared_for(2000);
+    assert_true(few >= 3 * 1000 && few < 12 * 1000 && many < 3 * few);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(twice_as_many_cost_twice_as_much),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(a_block_lies_within_its_array),
         cmocka_unit_test(variables_come_and_go),

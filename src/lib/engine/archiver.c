@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "lib/engine/direct/direct.h"
 #include "lib/engine/engine_parts.h"
+#include "lib/engine/make_room.h"
 #include "lib/engine/retention.h"
 #include "store/form/lineage.h"
 
@@ -67,7 +68,11 @@ static void copy_to_prefix(struct sk_engine *e)
     h->users.archiving = e->copying.busy = 1;
     struct sk_gen gen = h->gen;
     sk_threads_unlock(&e->threads);
-    int rc = archive_one(&e->where, gen, &err);
+    int rc;
+    do {
+        err = (struct saikai_error){0};
+        rc = archive_one(&e->where, gen, &err);
+    } while (rc == SAIKAI_ENOSPC && sk_engine_make_room(e, gen));
     sk_threads_lock(&e->threads);
     e->copying.busy = 0;
     if ((h = sk_stock_find(&e->stock, seq))) /* the engine may be gone */

@@ -14,6 +14,7 @@
 #include "lib/data/saver.h"
 #include "redundancy/set/files.h"
 #include "store/form/container.h"
+#include "store/owner/hold.h"
 #include "store/owner/lease.h"
 #include "store/slot.h"
 
@@ -27,6 +28,7 @@ struct sk_engine_config {
     const char *prefix_root; /* NULL: no archive */
     const char *leased_root; /* the one of both that another job may take over, NULL: none … */
     struct sk_id lease;      /* … and the lease by which it is this job's (store/owner/lease.h) */
+    struct sk_hold *hold;    /* of local_root, NULL: none; stays its owner's */
     uint32_t incarnation;
     int rank, nranks;
     int keep_local, keep_prefix; /* complete generations that stay, at least 1 */

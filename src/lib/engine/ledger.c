@@ -219,3 +219,27 @@ int sk_ledger_stays(struct sk_ledger *l, int64_t key)
     pthread_mutex_unlock(&l->lock);
     return found;
 }
+
+int sk_ledger_ends(struct sk_ledger *l, struct sk_gen *oldest, struct sk_gen *newest)
+{
+    pthread_mutex_lock(&l->lock);
+    int two = l->stay_count > 1;
+    if (two) {
+        *oldest = l->staying[0];
+        *newest = l->staying[l->stay_count - 1];
+    }
+    pthread_mutex_unlock(&l->lock);
+    return two;
+}
+
+void sk_ledger_let_go(struct sk_ledger *l, struct sk_gen gen)
+{
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; l->stay_count > 1 && i < l->stay_count; i++) {
+        if (sk_gen_key(l->staying[i]) != sk_gen_key(gen))
+            continue;
+        memmove(l->staying + i, l->staying + i + 1, (--l->stay_count - i) * sizeof gen);
+        break;
+    }
+    pthread_mutex_unlock(&l->lock);
+}

@@ -59,5 +59,9 @@ int sk_ledger_adopt(struct sk_ledger *l, const struct sk_gen *gen, size_t count,
 /* One more is whole there: the newest `keep` stay. After a failure all that stayed so far do, and this one does not. */
 int sk_ledger_arrived(struct sk_ledger *l, struct sk_gen gen, size_t keep, struct saikai_error *err);
 int sk_ledger_stays(struct sk_ledger *l, int64_t key);
+/* The oldest and the newest of those that stay: 1 when they are two. */
+int sk_ledger_ends(struct sk_ledger *l, struct sk_gen *oldest, struct sk_gen *newest);
+/* This one stays no longer, unless it is the last one. */
+void sk_ledger_let_go(struct sk_ledger *l, struct sk_gen gen);
 
 #endif

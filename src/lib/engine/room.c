@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/host/headroom.h"
+#include "base/own/own.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +19,7 @@ static const double longest_wait = 5;
 
 static int lock_directory(const char *root)
 {
-    int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = sk_own(open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), SK_OWN_GOES); /* a process forked meanwhile would hold the lock */
     for (double until = sk_now() + longest_wait; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && sk_now() < until;) {
         if (errno != EWOULDBLOCK && errno != EINTR)
             break;
@@ -82,6 +83,5 @@ int sk_room_enter(const char *root, int rank, double share, uint64_t more, int *
 
 void sk_room_leave(int lock)
 {
-    if (lock >= 0)
-        close(lock); /* and with it the lock */
+    sk_own_close(lock); /* and with it the lock */
 }

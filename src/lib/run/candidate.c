@@ -452,6 +452,17 @@ static int capture(struct sk_session *s, struct sk_gen g, int with_files, struct
 }
 
 /* Everything around a capture that all ranks do alike, whether it worked here or not. why: it does not, NULL: it may. */
+/* What stands in the way may stand there for hours, and checkpoints of a young job are seconds apart: the first one in a row that fails is
+ * told as a warning, the second, fourth, eighth …; the others to who wants to know more. */
+static void tell_failed(struct sk_capture *c, const struct saikai_error *err)
+{
+    int rare = !(c->failing & (c->failing - 1));
+    char row[64] = "";
+    if (c->failing > 1)
+        snprintf(row, sizeof row, " (%lld in a row)", (long long)c->failing);
+    sk_log(rare ? SK_LOG_WARN : SK_LOG_INFO, "%s%s", err ? err->text : "a checkpoint is not saved", row);
+}
+
 static int take(struct sk_session *s, uint32_t place, int64_t iteration, int with_files, const struct saikai_error *why,
                 struct saikai_error *err)
 {
@@ -478,10 +489,12 @@ static int take(struct sk_session *s, uint32_t place, int64_t iteration, int wit
     plan_next(s);
     if (rc) {
         s->capture.failed++;
+        s->capture.failing++;
         sk_error_prefix(err, "rank %d: iteration %lld is not saved (the generation before stays)", s->g->rank,
                         (long long)iteration);
-        sk_log(SK_LOG_WARN, "%s", err ? err->text : "a checkpoint is not saved");
+        tell_failed(&s->capture, err);
     } else {
+        s->capture.failing = 0;
         sk_measured_checkpoint(&s->measured, spent);
         if (saikai_world_mark)
             saikai_world_mark(sk_gen_key(g), sk_clock_position(&s->clock));

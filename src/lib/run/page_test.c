@@ -10,6 +10,8 @@
 #include "world/hooks/hooks.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -286,8 +288,48 @@ static void it_cannot_begin(void **state)
     assert_int_equal(atomic_load(&page->state), SK_KEEPER_INITIALISED);
 }
 
+/* The newest iteration of which all ranks have their files there, 0: none. */
+static int64_t newest_whole(const char *root)
+{
+    struct sk_gen_list l;
+    char path[256];
+    int64_t newest = 0;
+    snprintf(path, sizeof path, "%s/%s", world.dir, root);
+    if (sk_gen_scan(path, -1, &l, NULL))
+        return 0;
+    for (size_t i = 0; !newest && i < l.count; i++) { /* newest first */
+        int n = 0;
+        for (int rank = 0; rank < N; rank++)
+            n += world_has(root, (int)l.gen[i].incarnation, l.gen[i].iteration, rank);
+        newest = n == N ? l.gen[i].iteration : 0;
+    }
+    sk_gen_list_free(&l);
+    return newest;
+}
+
+static _Atomic int too_early, is_over;
+static sem_t asked, looked;
+
+/* Directories are looked at by a thread of its own, as a handler must not. */
+static void *look_when_asked(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        while (sem_wait(&asked))
+            continue;
+        if (is_over)
+            return NULL;
+        int64_t safe = newest_whole("prefix");
+        too_early += safe < 20 || safe < newest_whole(world_local());
+        sem_post(&looked);
+    }
+}
+
 static void own_handler(int number)
 {
+    sem_post(&asked);
+    while (sem_wait(&looked))
+        continue;
     handled += number;
 }
 
@@ -344,15 +386,23 @@ static void a_signal_is_handed_on(void **state)
     world_expect("SIGINT: iteration ", 1);
     world_expect("is saved in the prefix, and the program ends", 1);
     /* the program has a handler of its own, to which the signal has not come yet: it gets it when all is saved */
+    pthread_t looker;
+    sem_init(&asked, 0, 0);
+    sem_init(&looked, 0, 0);
+    assert_int_equal(pthread_create(&looker, NULL, look_when_asked, NULL), 0);
     signal(SIGUSR1, own_handler);
     world_anew();
     ends = 0;
-    run((struct start){.body = is_left_to_its_handler, .config = "schedule.every=100000"});
+    run((struct start){.body = is_left_to_its_handler, .config = "schedule.every=100000; store.archive_every=100000"});
     assert_int_equal(handled % SIGUSR1, 0);
+    assert_int_equal(too_early, 0);
     assert_true(handled >= SIGUSR1 && handled <= N * SIGUSR1); /* once for each rank, which are one process here */
     assert_int_equal(ends, 0);
     world_expect("is saved in", 0);
     signal(SIGUSR1, SIG_DFL);
+    is_over = 1;
+    sem_post(&asked);
+    pthread_join(looker, NULL);
     sk_stop_hook = NULL;
 }
 

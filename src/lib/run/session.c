@@ -33,6 +33,7 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
         .prefix_root = apart ? s->place.prefix_root : NULL,
         .leased_root = *s->place.prefix_root ? s->place.prefix_root : NULL,
         .lease = s->place.lease_token,
+        .hold = s->place.hold,
         .incarnation = s->who.incarnation,
         .rank = s->g->rank,
         .nranks = s->g->size,
@@ -301,6 +302,20 @@ static int drain_all(struct sk_session *s)
     }
     sk_engine_drain(s->levels.engine);
     return rc;
+}
+
+int sk_session_keep_safe(struct sk_session *s, struct saikai_error *err)
+{
+    int rc = sk_session_wait(s, err), far = sk_levels_has(&s->levels, SK_LEVEL_FAR) && !s->silent;
+    if (rc || !far || wait_for_archives(s))
+        return rc;
+    rc = settle(s);
+    int64_t complete = sk_levels_complete(&s->levels);
+    if (!rc && !s->place.prefix_lost && complete > sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED)) {
+        sk_walk_bring(s, SK_LEVEL_FAR, complete);
+        rc = wait_for_archives(s) ? 0 : settle(s);
+    }
+    return rc ? sk_fail(err, rc, "the ranks could not agree on what is in the prefix") : 0;
 }
 
 /* Is there what this start did not use, and has nothing to take its place? */

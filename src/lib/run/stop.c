@@ -63,9 +63,9 @@ int sk_stop_step(struct sk_session *s, struct saikai_error *err)
         return sk_fail(err, rc, "the ranks could not agree on how to stop");
     if (v[0])
         return 0;
-    if (v[1]) { /* it has its own way to end: under a launcher, the signal has not come to it yet */
-        rc = s->page ? sk_session_wait(s, err) : 0;
-        if (!rc && s->page && sk_requests_left_to_program(number))
+    if (v[1]) { /* it has its own way to end, which may be at once: under a launcher, the signal has not come to it yet */
+        rc = s->page ? sk_session_keep_safe(s, err) : 0;
+        if (s->page && sk_requests_left_to_program(number))
             raise(number);
         return rc;
     }

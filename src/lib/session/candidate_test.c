@@ -391,6 +391,37 @@ static int has_no_place(struct sk_session *s)
     return 0;
 }
 
+/* What stands in the way is told again as it lasts, and ever more seldom; what comes later is told at once. */
+static int has_no_place_for_long(struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    CHECK(sk_session_candidate(s, 0, 10, &err) == 1 && !sk_session_wait(s, &err));
+    s->place.prefix_lost = 1;
+    for (int i = 2; i < 9; i++)
+        CHECK(sk_session_candidate(s, 0, 10 * i, &err) == SAIKAI_EBUSY);
+    s->place.prefix_lost = 0;
+    CHECK(sk_session_candidate(s, 0, 90, &err) == 1 && !sk_session_wait(s, &err));
+    s->place.prefix_lost = 1;
+    CHECK(sk_session_candidate(s, 0, 100, &err) == SAIKAI_EBUSY && s->capture.failed == 8);
+    return 0;
+}
+
+static void a_lasting_trouble(void **state)
+{
+    static const int told[] = {20, 30, 50, 100}, not_told[] = {40, 60, 70, 80};
+    (void)state;
+    run("schedule.every=10; store.local=none", has_no_place_for_long);
+    for (int i = 0; i < 4; i++) {
+        char yes[64], no[64];
+        snprintf(yes, sizeof yes, "iteration %d is not saved", told[i]);
+        snprintf(no, sizeof no, "iteration %d is not saved", not_told[i]);
+        world_expect(yes, 1);
+        world_expect(no, 0);
+    }
+    world_expect("(4 in a row)", 1);
+    world_expect("(8 in a row)", 0);
+}
+
 static int has_its_node(struct sk_session *s)
 {
     struct saikai_error err = {0};
@@ -433,6 +464,7 @@ int main(void)
         TEST(a_file_that_is_cut_meanwhile),
         TEST(changes_without_room_go_to_the_prefix_whole),
         TEST(a_lost_prefix),
+        TEST(a_lasting_trouble),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@ struct sk_capture {
     int direct_told;     /* that checkpoints go to the prefix, for lack of room */
     int inexact;         /* something was saved within a bound: who goes back to that alone has other values than those that the others had of it */
     int64_t checkpoints, failed;
+    int64_t failing; /* of the last ones, one after the other */
     uint64_t bytes_last;
     double blocked_seconds;
 };

@@ -13,6 +13,15 @@
 
 #define HOUR 3600.0
 
+double __real_sk_now(void);
+double __wrap_sk_now(void);
+
+/* The clock counts from the machine's start, and there must be a past of hours on one that was started a minute ago. */
+double __wrap_sk_now(void)
+{
+    return __real_sk_now() + 1000 * HOUR;
+}
+
 static struct sk_group group;
 static struct sk_session session;
 

@@ -55,6 +55,9 @@ int sk_session_new_silent(struct sk_group *g, struct sk_config *config, struct s
 int sk_session_finalize(struct sk_session *s, struct saikai_error *err);
 /* Collective: wait until all that was captured is committed or has failed, and learn what is complete. */
 int sk_session_wait(struct sk_session *s, struct saikai_error *err);
+/* Collective: the same, and the newest complete generation is in the prefix where there is one apart, or it was waited for without anything
+ * moving for store.final_wait; the session goes on as before. */
+int sk_session_keep_safe(struct sk_session *s, struct saikai_error *err);
 /* Local: free without agreement; what is not committed is lost. */
 void sk_session_abandon(struct sk_session *s);
 

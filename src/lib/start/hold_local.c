@@ -2,6 +2,7 @@
 #include "lib/start/hold_local.h"
 
 #include "base/file/io.h"
+#include "base/log.h"
 #include "lib/levels/neighbours.h"
 #include "lib/start/incarnation.h"
 #include "lib/start/notice.h"
@@ -166,6 +167,23 @@ static int mark(struct sk_session *s, struct saikai_error *err)
     return sk_job_replace(s->place.local_root, &s->who.job, err);
 }
 
+/* A directory that takes nothing now ends no start: what is saved goes to the prefix until there is room. Local. */
+static int go_on_without(struct sk_session *s, int rc, int first, const struct saikai_error *why, struct saikai_error *err)
+{
+    if (rc != SAIKAI_ENOSPC && !(rc == SAIKAI_ENOENT && !first)) { /* there is no lock to join where none could be made */
+        if (rc && err)
+            *err = *why;
+        return rc;
+    }
+    if (!s->place.hold && (rc = sk_hold_later(s->place.local_root, &s->place.hold, err)))
+        return rc;
+    if (first)
+        sk_log(SK_LOG_WARN, "the node-local directory %s on %s takes nothing (%s): %s", s->place.local_root, s->place.host, why->text,
+               *s->place.prefix_root ? "checkpoints are written to the prefix, which the program waits for, until there is room (free some, or set store.local)"
+                                     : "nothing is saved until there is room, and there is no prefix (free some, or set store.local or store.prefix)");
+    return 0;
+}
+
 int sk_local_take(struct sk_session *s, struct sk_start *st, struct saikai_error *err)
 {
     int *leader = NULL, rc = 0;
@@ -175,14 +193,24 @@ int sk_local_take(struct sk_session *s, struct sk_start *st, struct saikai_error
         return rc;
     int first = leader[s->g->rank] == s->g->rank;
     free(leader);
-    if (first)
-        rc = sk_hold_first(s->place.local_root, dying_s, &s->place.hold, err);
+    struct saikai_error why = {0};
+    if (first) {
+        rc = sk_hold_first(s->place.local_root, dying_s, &s->place.hold, &why);
+        rc = go_on_without(s, rc, 1, &why, err);
+    }
     rc = sk_group_verdict(s->g, rc, err);
-    if (!rc)
-        rc = sk_group_verdict(s->g, first ? 0 : sk_hold_join(s->place.local_root, &s->place.hold, err), err);
+    if (!rc && !first) {
+        rc = sk_hold_join(s->place.local_root, &s->place.hold, &why);
+        rc = go_on_without(s, rc, 0, &why, err);
+    }
+    rc = sk_group_verdict(s->g, rc, err);
     if (!rc && !*s->place.prefix_root)
         rc = agree_store(s, st, err);
-    rc = rc ? rc : sk_group_verdict(s->g, first ? mark(s, err) : 0, err);
+    if (!rc && first) {
+        rc = mark(s, &why);
+        rc = go_on_without(s, rc, 1, &why, err);
+    }
+    rc = sk_group_verdict(s->g, rc, err);
     if (!rc && first)
         sk_notice_leftovers(s);
     return rc;

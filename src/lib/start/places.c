@@ -162,6 +162,27 @@ static int adopt_old(const char *user, const char *old, const char *root, struct
     return sk_fail(err, rc, "%s", why.text);
 }
 
+/* The directory that the user named, by its whole path, since the program may go to another directory. SAIKAI_ENOSPC: it cannot be made now. */
+static int make_given(const char *given, char real[PATH_MAX], struct saikai_error *err)
+{
+    int rc = sk_io_mkdirs(given, err);
+    if (rc == SAIKAI_ENOSPC) {
+        int bad = absolute(given, real, PATH_MAX, err);
+        return bad ? bad : rc;
+    }
+    if (!rc && !realpath(given, real))
+        rc = sk_fail_errno(err, errno, "cannot resolve %s (store.local)", given);
+    return rc;
+}
+
+/* Where there is no room for a directory of this user's: the name that it gets when there is. rc: there is one, or why not. */
+static int first_name(const char *real, char *user, size_t cap, int rc, struct saikai_error *err)
+{
+    if (rc && (rc = sk_io_path(user, cap, err, "%s/saikai-%ld", real, (long)geteuid())) == 0)
+        sk_modes_guard(user);
+    return rc;
+}
+
 int sk_places_make_local(struct sk_session *s, const struct sk_start *st, struct saikai_error *err)
 {
     const char *given = sk_config_text(s->config, "store.local");
@@ -177,15 +198,18 @@ int sk_places_make_local(struct sk_session *s, const struct sk_start *st, struct
         snprintf(s->place.local_root, sizeof s->place.local_root, "%s", st->prefix);
         return 0;
     }
-    rc = sk_io_mkdirs(given, err);
-    if (rc)
-        return rc;
-    if (!realpath(given, real)) /* the program may go to another directory */
-        return sk_fail_errno(err, errno, "cannot resolve %s (store.local)", given);
-    rc = sk_private_dir(real, 1, user, sizeof user, err);
+    rc = make_given(given, real, err);
+    if (!rc || rc == SAIKAI_ENOSPC) {
+        int full = rc;
+        rc = sk_private_dir(real, !full, user, sizeof user, full ? NULL : err);
+        full = full ? full : rc;
+        rc = full == SAIKAI_ENOSPC ? first_name(real, user, sizeof user, rc, err) : rc;
+    }
     if (!rc)
         rc = sk_io_path(s->place.local_root, sizeof s->place.local_root, err, "%s/%s", user, st->local);
     if (!rc && *st->old_local)
         rc = adopt_old(user, st->old_local, s->place.local_root, err);
-    return rc ? rc : sk_io_mkdirs(s->place.local_root, err);
+    if (!rc && (rc = sk_io_mkdirs(s->place.local_root, err)) == SAIKAI_ENOSPC)
+        rc = 0; /* it is tried again when there is something to save */
+    return rc;
 }

@@ -150,6 +150,23 @@ const struct sk_fault_ops sk_fault_late_start = {
     describe_late_start, NULL, NULL, NULL,
 };
 
+/* ---- a process beyond the ranks ---- */
+
+static void describe_missed(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
+{
+    char how[96];
+    (void)w;
+    if (f->code > 0)
+        snprintf(how, sizeof how, "was killed by signal %d (%s)", f->code, strsignal(f->code));
+    else
+        snprintf(how, sizeof how, "exited with code %d", -f->code);
+    snprintf(out, cap, "a warm spare %s in MPI_Init, where all ranks wait for it: there is none from now on (run.warm)", how);
+}
+
+const struct sk_fault_ops sk_fault_missed = {
+    "missed-spare", "a warm spare ends in MPI_Init, where the ranks wait for it (run.warm)", SK_FAULT_OF_PROCESS, describe_missed, NULL, NULL, NULL,
+};
+
 /* ---- the MPI's launcher ---- */
 
 static void describe_launcher(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
@@ -229,7 +246,7 @@ const struct sk_fault_ops sk_fault_difference = {
 
 static const struct sk_fault_ops *const forms[] = {
     &sk_fault_signal, &sk_fault_exit, &sk_fault_no_start, &sk_fault_unended, &sk_fault_silent_rank, &sk_fault_lost_node,
-    &sk_fault_hang, &sk_fault_long_setup, &sk_fault_late_start, &sk_fault_launcher,
+    &sk_fault_hang, &sk_fault_long_setup, &sk_fault_late_start, &sk_fault_missed, &sk_fault_launcher,
     &sk_fault_slower, &sk_fault_difference,
 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct sk_in_place {
-    int n_ranks;
+    int n_ranks, first; /* as whom the first that is made again reports */
     double limit_s, began;
     int under_way;
     uint32_t count, made;            /* repairs, and processes made again */
@@ -17,12 +17,13 @@ struct sk_in_place {
     uint32_t id[]; /* by rank */
 };
 
-struct sk_in_place *sk_in_place_new(int n_ranks, double limit_s)
+struct sk_in_place *sk_in_place_new(int n_ranks, int spares, double limit_s)
 {
     struct sk_in_place *p = calloc(1, sizeof *p + sizeof *p->id * (size_t)n_ranks);
     if (!p)
         return NULL;
     p->n_ranks = n_ranks;
+    p->first = n_ranks + spares;
     p->limit_s = limit_s;
     sk_in_place_reset(p);
     return p;
@@ -48,8 +49,8 @@ uint32_t sk_in_place_id(const struct sk_in_place *p, int rank)
 
 int sk_in_place_rank(const struct sk_in_place *p, uint32_t id)
 {
-    uint32_t n = (uint32_t)p->n_ranks;
-    int rank = id < n ? (int)id : id - n < p->made ? p->rank_of[id - n] : -1;
+    uint32_t first = (uint32_t)p->first;
+    int rank = id < (uint32_t)p->n_ranks ? (int)id : id >= first && id - first < p->made ? p->rank_of[id - first] : -1;
     return rank >= 0 && p->id[rank] == id ? rank : -1;
 }
 
@@ -115,7 +116,7 @@ int sk_in_place_may_change(const struct sk_in_place *p, const struct sk_detector
         struct sk_progress at = sk_detector_rank_at(d, r);
         uint32_t state = SK_WORLD_STATE(at.world);
         int runs = sk_detector_rank_runs(d, r);
-        if (runs < 0 || (!runs && (stands(p, &at) || sk_detector_rank_ended_well(d, r))) || state == SK_WORLD_CANNOT || state == SK_WORLD_OVER)
+        if ((!runs && (stands(p, &at) || sk_detector_rank_ended_well(d, r))) || state == SK_WORLD_CANNOT || state == SK_WORLD_OVER)
             return 0;
     }
     return 1;
@@ -123,7 +124,7 @@ int sk_in_place_may_change(const struct sk_in_place *p, const struct sk_detector
 
 void sk_in_place_begin(struct sk_in_place *p, struct sk_detector *d, double now, struct sk_message *order, char *who, size_t cap)
 {
-    struct sk_message m = {.kind = SK_MSG_REPAIR, .number = ++p->count, .first = (uint32_t)p->n_ranks + p->made};
+    struct sk_message m = {.kind = SK_MSG_REPAIR, .number = ++p->count, .first = (uint32_t)p->first + p->made};
     size_t at = 0;
     p->under_way = 1;
     p->began = now;
@@ -132,7 +133,7 @@ void sk_in_place_begin(struct sk_in_place *p, struct sk_detector *d, double now,
             continue;
         m.dead[m.n_dead++] = (uint32_t)r;
         p->rank_of[p->made] = r;
-        p->id[r] = (uint32_t)p->n_ranks + p->made++;
+        p->id[r] = (uint32_t)p->first + p->made++;
         sk_detector_replaced(d, r, now);
         int n = snprintf(who + at, cap - at, "%s%d", at ? ", " : "", r);
         at = n > 0 && at + (size_t)n < cap ? at + (size_t)n : at;
@@ -167,9 +168,10 @@ int sk_in_place_look(struct sk_in_place *p, const struct sk_detector *d, double 
         uint32_t w = sk_detector_rank_at(d, r).world, state = SK_WORLD_STATE(w);
         if (state == SK_WORLD_CANNOT)
             *why = reason(SK_WORLD_REASON(w));
-        if (state == SK_WORLD_OVER)
+        if (state == SK_WORLD_OVER && SK_WORLD_EPOCH(w) != p->count)
             *why = "the program was at its end";
-        back += state == SK_WORLD_READY && SK_WORLD_EPOCH(w) == p->count;
+        /* whose program has come to its end since the repair has been in it, too */
+        back += (state == SK_WORLD_READY || state == SK_WORLD_OVER) && SK_WORLD_EPOCH(w) == p->count;
     }
     if (!*why && back < p->n_ranks && now - p->began > p->limit_s)
         *why = "the repair took longer than run.repair_limit";

@@ -13,8 +13,8 @@ enum { SK_IN_PLACE_MOST = 64 };
 
 struct sk_in_place;
 
-/* limit_s: for one repair. NULL: out of memory. */
-struct sk_in_place *sk_in_place_new(int n_ranks, double limit_s);
+/* spares: processes beyond the ranks, which report as the numbers after theirs; limit_s: for one repair. NULL: out of memory. */
+struct sk_in_place *sk_in_place_new(int n_ranks, int spares, double limit_s);
 void sk_in_place_free(struct sk_in_place *p); /* NULL is accepted */
 /* A new start of the whole job. */
 void sk_in_place_reset(struct sk_in_place *p);

@@ -346,6 +346,40 @@ static void the_end_of_the_program(void **state)
     restarts(w, "at its end");
 }
 
+/* What is left to do takes less time than it takes to hear of the repair from all. */
+static void a_program_that_ends_right_after_the_repair(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    w->id[1] = w->order.first;
+    w->alive[1] = 2;
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 1);
+    w->world[0] = SK_WORLD_WORD(SK_WORLD_OVER, SK_WORLD_FINE, 1);
+    w->world[2] = SK_WORLD_WORD(SK_WORLD_REPAIRING, SK_WORLD_FINE, 0);
+    crew_run(w, 1);
+    assert_int_equal(w->starts, 1);
+    all_say(w, SK_WORLD_OVER, SK_WORLD_FINE, 1);
+    crew_run(w, 0.5);
+    assert_non_null(strstr(w->said, "repaired in place"));
+    for (int r = 0; r < N; r++)
+        crew_exit(w, r, SK_EXIT_CODE, 0, 0);
+    crew_run(w, 1);
+    assert_int_equal(w->starts, 1);
+    assert_int_equal(crew_exit_code(w), 0);
+    crew_finish(w);
+}
+
+/* It had not heard of the death. */
+static void a_survivor_that_ends_before_the_repair(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    w->world[0] = SK_WORLD_WORD(SK_WORLD_OVER, SK_WORLD_FINE, 0);
+    restarts(w, "at its end");
+}
+
 static void no_key_for_the_new_process(void **state)
 {
     struct crew *w = begin();
@@ -564,6 +598,8 @@ int main(void)
         cmocka_unit_test(the_new_process_dies),
         cmocka_unit_test(what_is_known_of_the_others_is_old),
         cmocka_unit_test(the_end_of_the_program),
+        cmocka_unit_test(a_program_that_ends_right_after_the_repair),
+        cmocka_unit_test(a_survivor_that_ends_before_the_repair),
         cmocka_unit_test(no_key_for_the_new_process),
         cmocka_unit_test(no_progress_between_repairs),
         cmocka_unit_test(a_restart_after_repairs),

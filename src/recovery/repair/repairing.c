@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "recovery/renewal/renewing.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +55,14 @@ static const char *why_not(const struct sk_supervisor *s, struct sk_barren barre
     return no;
 }
 
+static int are_all_heard(const struct sk_supervisor *s)
+{
+    for (int r = 0; r < s->c.detector.n_ranks; r++)
+        if (sk_detector_rank_runs(s->detector, r) < 0)
+            return 0;
+    return 1;
+}
+
 int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, double now)
 {
     struct sk_progress p = sk_detector_progress(s->detector);
@@ -69,9 +78,9 @@ int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, doub
     struct sk_verdict v = sk_supervisor_assess(s, f, 0, (struct sk_means){.in_place = !no ? 1 : may_change ? -1 : 0}, now);
     if (v.wanted != SAIKAI_ANSWER_IN_PLACE)
         return 0;
-    if (may_change) { /* what is known of the others is as old as their newest beat */
+    if (may_change) { /* what is known of the others is as old as their newest beat, and one that has just come to its first words may not be heard yet */
         if (!(s->place_until > 0))
-            s->place_until = now + 4 * s->c.detector.heartbeat_s;
+            s->place_until = now + fmax(4 * s->c.detector.heartbeat_s, are_all_heard(s) ? 0 : s->c.detector.node_timeout_s);
         if (now < s->place_until)
             return 1;
     }
@@ -138,3 +147,19 @@ int sk_supervisor_tick_repair(struct sk_supervisor *s, double now)
     return 0;
 }
 
+/* So long a rank's end, which may be why the spare has ended, may be on its way. */
+static const double missed_s = 1;
+
+void sk_supervisor_tick_missed(struct sk_supervisor *s, double now)
+{
+    struct sk_fault f = s->missed;
+    char text[256];
+    if (!f.kind || s->stop_signal || now - s->missed_at < missed_s)
+        return;
+    s->missed = (struct sk_fault){0};
+    s->c.warm = 0;
+    sk_fault_describe(&f, &s->hosts, s->c.program, text, sizeof text);
+    sk_say(s, SK_LOG_INFO, "%s", text);
+    snprintf(s->no_place, sizeof s->no_place, "nobody comes out of MPI's beginning without it");
+    sk_supervisor_clear(s, &f, now);
+}

@@ -36,6 +36,9 @@ struct sk_supervisor {
     int64_t place_best;        /* newest complete generation at the repair before, -1: there was none */
     double order_at;           /* when the order to repair is to be repeated */
     double place_until;        /* how long a fault waits for what the survivors say of themselves; 0: none does */
+    int spares;                /* processes beyond the ranks in the first start */
+    struct sk_fault missed;    /* a spare that died while the ranks needed it; kind NULL: none */
+    double missed_at;
     struct sk_slower slower;   /* of jobs that are repaired in place */
     struct sk_renewal renewal;
     struct sk_transfers transfers; /* where each rank is two processes */

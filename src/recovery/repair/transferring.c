@@ -62,6 +62,7 @@ static void take(struct sk_supervisor *s, char *who, size_t cap)
     for (int r = 0; r < s->c.detector.n_ranks; r++) {
         if (!is_dead(s, r))
             continue;
+        m->printed[m->n_dead] = sk_detector_rank_at(s->detector, r).printed;
         m->dead[m->n_dead++] = (uint32_t)r;
         sk_detector_forgive(s->detector, r);
         int n = snprintf(who + at, cap - at, "%s%d", at ? ", " : "", s->c.copies->rank[r]);

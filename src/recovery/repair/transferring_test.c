@@ -42,6 +42,7 @@ static struct crew *begin(void)
 static void a_twin_goes_on(void **state)
 {
     struct crew *w = begin();
+    w->printed = (struct sk_printed){70, 3};
     crew_exit(w, 3, SK_EXIT_SIGNAL, SIGKILL, 0);
     crew_run(w, 0.25);
     assert_int_equal(w->starts, 1);
@@ -50,6 +51,8 @@ static void a_twin_goes_on(void **state)
     assert_int_equal(w->order.number, 1);
     assert_int_equal(w->order.n_dead, 1);
     assert_int_equal(w->order.dead[0], 3);
+    assert_int_equal(w->order.printed[0].lines, 70); /* from where the other one's output goes on */
+    assert_int_equal(w->order.printed[0].bytes, 3);
     assert_string_equal(w->event.answer, "twin");
     assert_non_null(strstr(w->event.then, "the twin of rank 1 goes on"));
     all_say(w, SK_WORLD_READY, 1);

@@ -3,6 +3,7 @@
 #include "redundancy/set/files.h"
 
 #include "base/host/guard.h"
+#include "base/own/own.h"
 #include "base/hash.h"
 #include "base/file/io.h"
 #include "redundancy/set/prefault.h"
@@ -43,6 +44,8 @@ static struct sk_files *stream_new(int files, struct saikai_error *err)
 {
     struct sk_files *s = calloc(1, sizeof *s);
     if (s)
+        s->fd = -1;
+    if (s)
         s->file = calloc(files ? (size_t)files : 1, sizeof *s->file);
     if (s)
         s->hasher = sk_hasher_new();
@@ -52,7 +55,6 @@ static struct sk_files *stream_new(int files, struct saikai_error *err)
         return NULL;
     }
     s->files = files;
-    s->fd = -1;
     return s;
 }
 
@@ -77,8 +79,7 @@ void sk_files_free(struct sk_files *s)
         free(f->path);
         free(f->tmp);
     }
-    if (s->fd >= 0 && s->file)
-        close(s->fd);
+    sk_own_close(s->fd);
     sk_hasher_free(s->hasher);
     free(s->file);
     free(s);
@@ -275,10 +276,9 @@ static int use_file(struct sk_files *s, int i, struct saikai_error *err)
 {
     if (s->fd >= 0 && s->fd_of == i)
         return 0;
-    if (s->fd >= 0)
-        close(s->fd);
+    sk_own_close(s->fd);
     const char *path = s->writable ? s->file[i].tmp : s->file[i].path;
-    int fd = sk_io_open(path, s->writable ? O_RDWR : O_RDONLY, 0, err);
+    int fd = sk_own(sk_io_open(path, s->writable ? O_RDWR : O_RDONLY, 0, err), SK_OWN_STAYS);
     s->fd = fd < 0 ? -1 : fd;
     s->fd_of = i;
     return fd < 0 ? fd : 0;

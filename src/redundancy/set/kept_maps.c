@@ -3,6 +3,7 @@
 #include "redundancy/set/kept_maps.h"
 
 #include "base/host/guard.h"
+#include "base/own/own.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -45,14 +46,14 @@ static void let_go(struct sk_kept_maps *k, int i)
     struct kept_map m = take_out(k, i);
     sk_guard_remove(m.map);
     munmap(m.map, m.bytes);
-    close(m.fd);
+    sk_own_close(m.fd);
 }
 
 void sk_kept_maps_trim(struct sk_kept_maps *k)
 {
     struct stat st;
     for (int i = 0; k && i < KEPT && k->entry[i].map;)
-        if (fstat(k->entry[i].fd, &st) || !st.st_nlink)
+        if (!sk_own_is(k->entry[i].fd) || fstat(k->entry[i].fd, &st) || !st.st_nlink)
             let_go(k, i);
         else
             i++;
@@ -69,7 +70,7 @@ uint8_t *sk_take_map(struct sk_kept_maps *k, int fd, uint64_t least_bytes, uint6
 {
     struct stat st;
     sk_kept_maps_trim(k);
-    if (!k || fstat(fd, &st))
+    if (!k || !sk_own_is(fd) || fstat(fd, &st))
         return NULL;
     for (int i = 0; i < KEPT && k->entry[i].map; i++) {
         if (k->entry[i].device != st.st_dev || k->entry[i].inode != st.st_ino)
@@ -79,7 +80,7 @@ uint8_t *sk_take_map(struct sk_kept_maps *k, int fd, uint64_t least_bytes, uint6
             return NULL;
         }
         struct kept_map m = take_out(k, i);
-        close(m.fd);
+        sk_own_close(m.fd);
         *bytes = m.bytes;
         return m.map;
     }
@@ -89,7 +90,7 @@ uint8_t *sk_take_map(struct sk_kept_maps *k, int fd, uint64_t least_bytes, uint6
 void sk_keep_map(struct sk_kept_maps *k, int *fd, uint8_t **map, uint64_t bytes)
 {
     struct stat st;
-    if (fstat(*fd, &st))
+    if (!sk_own_is(*fd) || fstat(*fd, &st))
         return;
     if (k->entry[KEPT - 1].map)
         let_go(k, 0);

@@ -3,6 +3,7 @@
 #include "redundancy/set/parity_file.h"
 
 #include "base/host/guard.h"
+#include "base/own/own.h"
 #include "base/hash.h"
 #include "base/file/io.h"
 #include "redundancy/set/kept_maps.h"
@@ -112,8 +113,7 @@ void sk_parity_file_free(struct sk_parity_file *f)
         sk_guard_remove(f->map);
         munmap(f->map, f->map_bytes);
     }
-    if (f->fd >= 0)
-        close(f->fd);
+    sk_own_close(f->fd);
     sk_hasher_free(f->hasher);
     free(f->table);
     free(f->good);
@@ -172,7 +172,7 @@ static int create(struct sk_parity_file *f, const char *recycle, struct saikai_e
     if (recycled && (rc = sk_io_rename(recycle, tmp, err)))
         return rc;
     /* not truncated: every block is written anew, and the pages are there already */
-    f->fd = sk_io_open(tmp, O_RDWR | O_CREAT, 0666, err);
+    f->fd = sk_own(sk_io_open(tmp, O_RDWR | O_CREAT, 0666, err), SK_OWN_STAYS);
     if (f->fd < 0)
         return f->fd;
     off_t had = 0;
@@ -300,7 +300,7 @@ int sk_parity_open(const char *path, struct sk_parity_header *h, struct sk_parit
         return SAIKAI_ENOMEM;
     off_t size = 0;
     struct sk_parity_header v = {0};
-    f->fd = sk_io_open(path, O_RDONLY, 0, err);
+    f->fd = sk_own(sk_io_open(path, O_RDONLY, 0, err), SK_OWN_STAYS);
     int rc = f->fd < 0 ? f->fd : sk_io_size(f->fd, path, &size, err);
     f->size_bytes = (uint64_t)size;
     if (!rc && (rc = read_header(f, &v, err)) && rc != SAIKAI_EIO)

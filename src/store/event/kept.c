@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file/io.h"
+#include "base/own/own.h"
 #include "base/file/modes.h"
 #include "store/owner/job.h"
 
@@ -54,16 +55,16 @@ static int open_to_add(const char *dir, const char *path, struct saikai_error *e
     int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     if (stat(dir, &d))
         return sk_fail_errno(err, errno, "%s", dir);
-    int fd = open(path, flags);
+    int fd = sk_own_apart(open(path, flags));
     if (fd < 0 && errno == ENOENT) {
-        fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+        fd = sk_own_apart(open(path, flags | O_CREAT | O_EXCL, 0600));
         if (fd >= 0 && (fchmod(fd, mode_of_events(dir)) || (!geteuid() && d.st_uid && fchown(fd, d.st_uid, d.st_gid)))) {
             int e = errno;
             close(fd);
             return sk_fail_errno(err, e, "cannot make %s", path);
         }
         if (fd < 0 && errno == EEXIST)
-            fd = open(path, flags);
+            fd = sk_own_apart(open(path, flags));
     }
     if (fd < 0 && errno == ELOOP)
         return sk_fail(err, SAIKAI_EAUTH, "%s is a symbolic link: remove it", path);
@@ -163,7 +164,7 @@ static int open_to_read(const struct sk_events_reader *r, const char *name, stru
 {
     char path[PATH_MAX];
     int rc = sk_io_path(path, sizeof path, err, "%s/%s", r->dir, name);
-    int fd = rc ? rc : open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = rc ? rc : sk_own_apart(open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (rc)
         return rc;
     if (fd < 0 && errno == ELOOP)

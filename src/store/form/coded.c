@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/file/io.h"
+#include "base/own/own.h"
 #include "store/form/container_parts.h"
 
 #include <fcntl.h>
@@ -181,7 +182,7 @@ int sk_container_write(const char *to_path, const struct sk_skc_header *h, const
     int rc = make_index(p, count, &w.index, err);
     if (rc)
         return rc;
-    w.fd = sk_io_open(to_path, O_RDWR | O_CREAT, 0666, err);
+    w.fd = sk_own(sk_io_open(to_path, O_RDWR | O_CREAT, 0666, err), SK_OWN_STAYS);
     if (w.fd < 0) {
         sk_skc_index_free(w.index);
         return w.fd;
@@ -194,7 +195,7 @@ int sk_container_write(const char *to_path, const struct sk_skc_header *h, const
         rc = finish(&w, h, err);
     if (!rc && sync)
         rc = sk_io_fsync(w.fd, to_path, err);
-    close(w.fd);
+    sk_own_close(w.fd);
     sk_hasher_free(w.hasher);
     if (rc)
         sk_io_unlink(to_path, NULL);

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/file/io.h"
+#include "base/own/own.h"
 #include "base/types.h"
 #include "store/form/lineage.h"
 #include "codec/chain.h"
@@ -188,7 +189,7 @@ static int open_any(const char *path, const struct sk_container_source *from, st
     }
     if (from)
         c->from = *from;
-    c->fd = from ? -1 : sk_io_open(path, O_RDONLY, 0, err);
+    c->fd = from ? -1 : sk_own(sk_io_open(path, O_RDONLY, 0, err), SK_OWN_STAYS);
     int rc = !from && c->fd < 0 ? c->fd : 0;
     if (!rc && (rc = open_parts(c, err)))
         sk_error_prefix(err, "%s", path);
@@ -218,8 +219,7 @@ void sk_container_close(struct sk_container *c)
         c->whole->free(c->lineage);
     if (c->from.close)
         c->from.close(c->from.arg);
-    if (c->fd >= 0)
-        close(c->fd);
+    sk_own_close(c->fd);
     sk_skc_index_free(c->index);
     free(c->path);
     free(c);
@@ -426,7 +426,7 @@ int sk_container_copy(struct sk_container *c, const char *to_path, int sync, str
 {
     if (c->whole)
         return c->whole->copy(c, to_path, sync, err);
-    int fd = sk_io_open(to_path, O_RDWR | O_CREAT | O_TRUNC, 0666, err);
+    int fd = sk_own(sk_io_open(to_path, O_RDWR | O_CREAT | O_TRUNC, 0666, err), SK_OWN_STAYS);
     if (fd < 0)
         return fd;
     int rc = sk_io_reserve(fd, to_path, (off_t)c->trailer.file_bytes, err);
@@ -436,7 +436,7 @@ int sk_container_copy(struct sk_container *c, const char *to_path, int sync, str
         rc = copy_frame(c, fd, to_path, err);
     if (!rc && sync)
         rc = sk_io_fsync(fd, to_path, err);
-    close(fd);
+    sk_own_close(fd);
     if (rc)
         sk_io_unlink(to_path, NULL);
     return rc;

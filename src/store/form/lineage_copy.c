@@ -2,6 +2,7 @@
 #include "store/form/lineage_copy.h"
 
 #include "base/file/io.h"
+#include "base/own/own.h"
 #include "store/form/lineage_read.h"
 
 #include <fcntl.h>
@@ -132,7 +133,7 @@ static int copy_end(struct copy *k, struct saikai_error *err)
 int sk_lineage_copy(struct sk_container *c, const char *to_path, int sync, struct saikai_error *err)
 {
     struct copy k = {.from = c, .path = to_path};
-    k.fd = sk_io_open(to_path, O_RDWR | O_CREAT | O_TRUNC, 0666, err);
+    k.fd = sk_own(sk_io_open(to_path, O_RDWR | O_CREAT | O_TRUNC, 0666, err), SK_OWN_STAYS);
     if (k.fd < 0)
         return k.fd;
     int rc = copy_begin(&k, err);
@@ -153,7 +154,7 @@ int sk_lineage_copy(struct sk_container *c, const char *to_path, int sync, struc
         rc = copy_end(&k, err);
     if (!rc && sync)
         rc = sk_io_fsync(k.fd, to_path, err);
-    close(k.fd);
+    sk_own_close(k.fd);
     free(k.buf);
     sk_skc_index_free(k.index);
     if (rc)

@@ -4,17 +4,19 @@
 
 #include "base/clock.h"
 #include "base/file/io.h"
+#include "base/own/own.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* Byte 0 is the first one's, byte 1 is shared by all. Locks of the open file, not of the process: several ranks may be one
- * process, and what a program closes is not ours. */
+ * process, and what a program closes is not ours. A forked process would share it, and hold it for as long as it lives: it closes it. */
 struct sk_hold {
     char dir[PATH_MAX];
     int fd;
@@ -29,7 +31,7 @@ static int lock(int fd, short type, off_t at, off_t n)
 static int open_lock(const char *dir, int create, char path[PATH_MAX], struct saikai_error *err)
 {
     int rc = sk_io_path(path, PATH_MAX, err, "%s/" SK_HOLD_FILE, dir);
-    return rc ? rc : sk_io_open(path, O_RDWR | (create ? O_CREAT : 0) | O_NOFOLLOW, 0600, err);
+    return rc ? rc : sk_own(sk_io_open(path, O_RDWR | (create ? O_CREAT : 0) | O_NOFOLLOW, 0600, err), SK_OWN_GOES);
 }
 
 /* 1: the file is still the one of this name: whoever held the directory before may have removed it meanwhile. */
@@ -43,7 +45,7 @@ static int make(const char *dir, int fd, struct sk_hold **out, struct saikai_err
 {
     struct sk_hold *h = calloc(1, sizeof *h);
     if (!h) {
-        close(fd);
+        sk_own_close(fd);
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a lock");
     }
     snprintf(h->dir, sizeof h->dir, "%s", dir);
@@ -65,7 +67,7 @@ static int try_alone(const char *dir, int *fd, struct saikai_error *err)
     else if (!is_there(*fd, path))
         rc = sk_fail(err, SAIKAI_ENOENT, "%s is gone: somebody removes it at this moment", dir);
     if (rc)
-        close(*fd);
+        sk_own_close(*fd);
     return rc;
 }
 
@@ -100,7 +102,7 @@ int sk_hold_join(const char *dir, struct sk_hold **out, struct saikai_error *err
     if (fd < 0)
         return fd;
     if (lock(fd, F_RDLCK, 1, 1) && (errno == EAGAIN || errno == EACCES)) {
-        close(fd);
+        sk_own_close(fd);
         return sk_fail(err, SAIKAI_EBUSY, "%s is in use by another job", dir);
     }
     return make(dir, fd, out, err);
@@ -114,13 +116,48 @@ int sk_hold_alone(const char *dir, struct sk_hold **out, struct saikai_error *er
     return rc ? rc : make(dir, fd, out, err);
 }
 
+int sk_hold_later(const char *dir, struct sk_hold **out, struct saikai_error *err)
+{
+    return make(dir, -1, out, err);
+}
+
+/* Whoever is first makes it. A place that still takes nothing says so by itself to whoever writes there. */
+static int take_late(struct sk_hold *h, struct saikai_error *err)
+{
+    char path[PATH_MAX];
+    int fd = sk_io_mkdirs(h->dir, NULL) ? -1 : open_lock(h->dir, 1, path, NULL);
+    if (fd >= 0 && lock(fd, F_RDLCK, 1, 1) && (errno == EAGAIN || errno == EACCES)) {
+        sk_own_close(fd);
+        return sk_fail(err, SAIKAI_EBUSY, "%s is in use by another job", h->dir);
+    }
+    h->fd = fd < 0 ? -1 : fd;
+    return 0;
+}
+
+int sk_hold_renew(struct sk_hold *h, struct saikai_error *err)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* of several threads one takes it */
+    struct sk_hold *again = NULL;
+    int rc = 0;
+    pthread_mutex_lock(&one);
+    if (h->fd < 0) {
+        rc = take_late(h, err);
+    } else if (!sk_own_is(h->fd) && !(rc = sk_hold_join(h->dir, &again, err))) {
+        sk_own_close(h->fd);
+        h->fd = again->fd;
+        free(again);
+    }
+    pthread_mutex_unlock(&one);
+    return rc;
+}
+
 void sk_hold_release(struct sk_hold *h, const char *const last[])
 {
     char path[PATH_MAX];
     if (!h)
         return;
     /* Each one lets go before it tries: so the last one succeeds. */
-    if (last && !lock(h->fd, F_UNLCK, 0, 2) && !lock(h->fd, F_WRLCK, 0, 2)) {
+    if (last && h->fd >= 0 && !sk_hold_renew(h, NULL) && !lock(h->fd, F_UNLCK, 0, 2) && !lock(h->fd, F_WRLCK, 0, 2)) {
         for (int i = 0; last[i]; i++)
             if (!sk_io_path(path, sizeof path, NULL, "%s/%s", h->dir, last[i]))
                 sk_io_unlink(path, NULL);
@@ -128,6 +165,6 @@ void sk_hold_release(struct sk_hold *h, const char *const last[])
             sk_io_unlink(path, NULL);
         sk_io_rmdir(h->dir, NULL);
     }
-    close(h->fd);
+    sk_own_close(h->fd);
     free(h);
 }

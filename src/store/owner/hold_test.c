@@ -4,12 +4,14 @@
 #include "base/file/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -144,6 +146,69 @@ static void test_what_the_last_one_takes_along(void **state)
     sk_hold_release(NULL, last);
 }
 
+/* A forked process that lives on when its program has gone holds nothing: the next start gets in at once. */
+static void test_a_forked_process_holds_nothing(void **state)
+{
+    (void)state;
+    struct sk_hold *h = NULL, *next = NULL;
+    int ends[2], runs[2];
+    char path[128], byte = 0;
+    snprintf(path, sizeof path, "%s/node", dir);
+    assert_int_equal(sk_hold_first(path, 0, &h, NULL), 0);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pipe(runs), 0);
+    pid_t pid = fork();
+    if (!pid) {
+        close(ends[1]);
+        if (write(runs[1], "r", 1) != 1) /* fork() has returned here */
+            _exit(1);
+        _exit(read(ends[0], &byte, 1) == 0 ? 0 : 1); /* until the test has seen what it looks for, or ended */
+    }
+    assert_true(pid > 0);
+    close(ends[0]);
+    close(runs[1]);
+    int ran = (int)read(runs[0], &byte, 1);
+    close(runs[0]);
+    int while_it_lives = sk_hold_first(path, 0, &next, NULL);
+    sk_hold_release(h, NULL);
+    int after = sk_hold_first(path, 0, &next, NULL);
+    close(ends[1]);
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(ran, 1);
+    assert_int_equal(while_it_lives, SAIKAI_EBUSY);
+    assert_int_equal(after, 0);
+    sk_hold_release(next, NULL);
+}
+
+/* A program closes all descriptors: the lock is gone with them, is taken again when somebody asks, and is not while another has it. */
+static void test_a_lock_that_the_program_closed(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_hold *h = NULL, *other = NULL;
+    int before[256];
+    char path[128];
+    snprintf(path, sizeof path, "%s/node", dir);
+    for (int fd = 0; fd < 256; fd++)
+        before[fd] = fcntl(fd, F_GETFD) >= 0;
+    assert_int_equal(sk_hold_first(path, 0, &h, NULL), 0);
+    assert_int_equal(sk_hold_renew(h, &err), 0);
+    for (int fd = 0; fd < 256; fd++)
+        if (!before[fd])
+            close(fd);
+    assert_int_equal(sk_hold_alone(path, &other, NULL), 0); /* nobody has it */
+    assert_int_equal(sk_hold_renew(h, &err), SAIKAI_EBUSY);
+    assert_non_null(strstr(err.text, path));
+    sk_hold_release(other, NULL);
+    assert_int_equal(sk_hold_renew(h, &err), 0);
+    assert_int_equal(sk_hold_alone(path, &other, NULL), SAIKAI_EBUSY);
+    sk_hold_release(h, NULL);
+    assert_int_equal(sk_hold_alone(path, &other, NULL), 0);
+    sk_hold_release(other, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +216,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hold, begin, end),
         cmocka_unit_test_setup_teardown(test_hold_of_what_others_remove, begin, end),
         cmocka_unit_test_setup_teardown(test_what_the_last_one_takes_along, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_forked_process_holds_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_lock_that_the_program_closed, begin, end),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file/io.h"
+#include "base/own/own.h"
 #include "base/log.h"
 #include "base/file/patience.h"
 #include "store/owner/board.h"
@@ -105,7 +106,7 @@ static int read_lease(const char *path, struct sk_owner *o, struct timespec *ren
 {
     char text[4096];
     struct stat sb;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = sk_own_apart(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (fd < 0)
         return errno == ENOENT ? SAIKAI_ENOENT : SAIKAI_EIO;
     ssize_t n = fstat(fd, &sb) ? -1 : read(fd, text, sizeof text);
@@ -123,7 +124,7 @@ static double age_of(const char *dir, struct timespec t)
     char path[PATH_MAX], id[SK_ID_TEXT];
     struct stat sb;
     int rc = sk_io_path(path, sizeof path, NULL, "%s/" SK_LEASE_FILE "-now-%.12s.tmp", dir, sk_id_print(sk_id_random(), id));
-    int fd = rc ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = rc ? -1 : sk_own_apart(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     rc = fd < 0 || write(fd, "", 1) != 1 || sk_io_fsync(fd, path, NULL) || fstat(fd, &sb);
     if (fd >= 0) {
         close(fd);
@@ -149,7 +150,7 @@ static int guard(const char *dir)
 {
     char path[PATH_MAX];
     struct flock f = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
-    int fd = sk_io_path(path, sizeof path, NULL, "%s/" SK_JOB_FILE, dir) ? -1 : open(path, O_RDWR | O_CLOEXEC);
+    int fd = sk_io_path(path, sizeof path, NULL, "%s/" SK_JOB_FILE, dir) ? -1 : sk_own(open(path, O_RDWR | O_CLOEXEC), SK_OWN_GOES);
     if (fd < 0)
         return -1;
     for (int i = 0; i < 500; i++) { /* it is held for milliseconds */
@@ -159,7 +160,7 @@ static int guard(const char *dir)
             break;
         sk_sleep(0.01);
     }
-    close(fd);
+    sk_own_close(fd);
     return -1;
 }
 
@@ -202,8 +203,7 @@ static int try_once(struct sk_lease *l, double timeout_s, struct sk_owner *o, st
         enum sk_owner_state s = state_of(l->dir, o, &l->self, *renewed, timeout_s);
         rc = s == SK_OWNER_DEAD ? replace(l, &b, err) : s == SK_OWNER_LIVES ? refuse(l, o, err) : SAIKAI_EEXIST;
     }
-    if (fd >= 0)
-        close(fd);
+    sk_own_close(fd);
     sk_buf_free(&b);
     return rc;
 }
@@ -542,8 +542,7 @@ static int give_back(void *lease, struct saikai_error *err)
     int fd = guard(l->dir), rc = 0;
     if (!read_lease(l->path, &now, NULL) && sk_id_same(now.token, l->self.token))
         rc = sk_io_unlink(l->path, err);
-    if (fd >= 0)
-        close(fd);
+    sk_own_close(fd);
     return rc;
 }
 

@@ -5,6 +5,7 @@
 #include "world/log/go_on.h"
 
 #include "world/form/form.h"
+#include "world/form/moves.h"
 #include "world/log/held.h"
 #include "world/log/log.h"
 #include "world/log/witness.h"
@@ -224,6 +225,8 @@ int sk_logging_go_on(int able, uint32_t before)
     if (!sk_logging.chosen || !agree(able, 0))
         return 0;
     struct sk_kept *k = sk_logging.kept;
+    sk_kept_none_late(k);
+    sk_moves_lose(sk_logging.is_new);
     for (int p = 0; p < k->n; p++) {
         leave_to_world_before(&k->peer[p].setup);
         leave_to_world_before(&k->peer[p].run);

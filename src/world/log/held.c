@@ -2,6 +2,7 @@
  * completed when MPI's own has ended: it stays what it is through a repair. */
 #include "world/log/held.h"
 
+#include "world/form/moves.h"
 #include "world/form/over.h"
 #include "world/log/chance.h"
 #include "world/view/errors.h"
@@ -221,6 +222,7 @@ static int park(int source, int *rc)
 int sk_held_receive(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out)
 {
     struct parked **at = parked ? find_parked(source, tag) : NULL, *p = at ? *at : NULL;
+    sk_moves_into(count, type);
     if (!p || source == MPI_PROC_NULL)
         return SK_CALL(Irecv, (buf, count, type, source, tag, sk_world.comm, out));
     int rc = SK_CALL(Imrecv, (buf, count, type, &p->message, out));

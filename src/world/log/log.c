@@ -1,6 +1,7 @@
 /* Messages that are kept by their sender, and receives by which they are counted. */
 #include "world/log/log.h"
 
+#include "world/form/moves.h"
 #include "world/form/over.h"
 #include "world/log/chance.h"
 #include "world/log/held.h"
@@ -37,6 +38,7 @@ void sk_logging_begin(void)
     if (sk_logging.joining)
         return;
     sk_witness_exchange();
+    sk_moves_begin();
     sk_witness_begin();
     sk_logging.held = NULL; /* they are of a world that is no more */
     sk_held_forget();
@@ -259,6 +261,18 @@ int sk_logging_wait_sent(struct sk_kept_message *m)
     return 0;
 }
 
+/* The program goes on as soon as MPI has it, or it comes to its receiver without this process: it was copied, and is ended when there is time. A small one that MPI has not
+ * taken at once waits for room, which is this process's affair. */
+static int go_on_from(struct sk_kept_message *m, int dest)
+{
+    if (m->request && !m->synchronous && m->bytes > SMALL && sk_moves_to(dest)) {
+        sk_kept_arrived(sk_logging.kept, dest, sk_logging_is_sent);
+        if (sk_kept_is_late(sk_logging.kept, dest, m))
+            return 0;
+    }
+    return sk_logging_wait_sent(m);
+}
+
 int sk_logging_nothing(MPI_Request *out)
 {
     return SK_CALL(Isend, (NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, sk_world.comm, out));
@@ -464,7 +478,7 @@ int sk_logging_send(enum sk_logging_mode mode, const void *buf, int count, MPI_D
     MPI_Request r = MPI_REQUEST_NULL;
     struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(mode, buf, count, type, dest, tag);
     if (m)
-        return mode == SK_LOGGING_BUFFERED ? 0 : sk_logging_wait_sent(m);
+        return mode == SK_LOGGING_BUFFERED ? 0 : go_on_from(m, dest);
     int rc = begin_send(mode, buf, count, type, dest, tag, &r);
     return rc ? rc : sk_wait(&r, MPI_STATUS_IGNORE, 0);
 }
@@ -576,6 +590,6 @@ int sk_logging_exchange(struct sk_members *g, const void *send, int nsend, MPI_D
     if (!rc)
         rc = received;
     if (!rc && m && !sk_logging.refused) /* a refusal meanwhile has freed it, or left it to MPI */
-        rc = sk_logging_wait_sent(m);
+        rc = go_on_from(m, dest);
     return rc || s == MPI_REQUEST_NULL ? rc : sk_wait(&s, MPI_STATUS_IGNORE, 0);
 }

@@ -124,6 +124,40 @@ int sk_kept_is_had(struct sk_kept *k, int peer, const struct sk_kept_message *m)
     return k->peer[peer].has_all || m->index < k->peer[peer].channel[m->channel].had;
 }
 
+int sk_kept_is_late(struct sk_kept *k, int peer, struct sk_kept_message *m)
+{
+    struct sk_kept_peer *p = &k->peer[peer];
+    if (p->n_late == SK_KEPT_LATE || m->bytes > SK_KEPT_LATE_BYTES - p->late_bytes)
+        return 0;
+    m->late = 1;
+    p->late[p->n_late++] = m;
+    p->late_bytes += m->bytes;
+    return 1;
+}
+
+void sk_kept_arrived(struct sk_kept *k, int peer, int (*ended)(struct sk_kept_message *m))
+{
+    struct sk_kept_peer *p = &k->peer[peer];
+    int n = 0;
+    for (; n < p->n_late && ended(p->late[n]); n++) {
+        p->late[n]->late = 0;
+        p->late_bytes -= p->late[n]->bytes;
+    }
+    p->n_late -= n;
+    if (n)
+        memmove(p->late, p->late + n, sizeof *p->late * (size_t)p->n_late);
+}
+
+void sk_kept_none_late(struct sk_kept *k)
+{
+    for (int peer = 0; peer < k->n; peer++) {
+        struct sk_kept_peer *p = &k->peer[peer];
+        while (p->n_late)
+            p->late[--p->n_late]->late = 0;
+        p->late_bytes = 0;
+    }
+}
+
 void sk_kept_end_setup(struct sk_kept *k)
 {
     k->in_setup = 0;
@@ -175,7 +209,7 @@ static void cut_list(struct sk_kept *k, int peer, const struct sk_kept_mark *mar
     for (struct sk_kept_message *m = l->first, *next; m; m = next) {
         next = m->next;
         m->next = NULL;
-        if (m->index >= sk_kept_at(mark, peer, m->channel).sent || !ended(m))
+        if (m->index >= sk_kept_at(mark, peer, m->channel).sent || m->late || !ended(m))
             append(&kept, m);
         else
             free_message(k, m);
@@ -188,8 +222,10 @@ void sk_kept_cut(struct sk_kept *k, int64_t key, int (*ended)(struct sk_kept_mes
     const struct sk_kept_mark *mark = sk_kept_find(k, key);
     if (!mark)
         return;
-    for (int p = 0; p < k->n; p++)
+    for (int p = 0; p < k->n; p++) {
+        sk_kept_arrived(k, p, ended);
         cut_list(k, p, mark, ended);
+    }
     while (k->oldest != mark)
         drop_oldest(k);
 }

@@ -19,10 +19,14 @@ struct sk_kept_message {
     size_t bytes;
     int tag;
     int channel;     /* the number of its channel: that of this tag */
-    int synchronous; /* it is over when it is being received */
-    int lent; /* MPI may still read it for a world that is no more: it is never freed */
+    char synchronous; /* it is over when it is being received */
+    char lent; /* MPI may still read it for a world that is no more: it is never freed */
+    char late; /* the program went on before its receiver had it */
     _Alignas(16) char data[];
 };
+
+/* So much may be late to each peer: what is sent ahead of who receives has a bound, as it has with MPI alone. */
+enum { SK_KEPT_LATE = 8, SK_KEPT_LATE_BYTES = 1 << 20 };
 
 /* What a message of so many bytes takes. */
 static inline size_t sk_kept_whole(size_t bytes)
@@ -48,6 +52,9 @@ struct sk_kept_peer {
     int channels;
     struct sk_kept_place *place; /* by tag, a hash table */
     int has_all; /* what this process sends it, it has: the set-up of a new process */
+    int n_late;
+    size_t late_bytes;
+    struct sk_kept_message *late[SK_KEPT_LATE]; /* in the order in which they were sent */
 };
 
 /* Counts of a channel at a mark. */
@@ -85,6 +92,13 @@ struct sk_kept_message *sk_kept_add(struct sk_kept *k, int peer, int tag, size_t
 /* 1: the peer has it already. */
 int sk_kept_is_had(struct sk_kept *k, int peer, const struct sk_kept_message *m);
 
+/* 1: it is late from now on; 0: too many are. */
+int sk_kept_is_late(struct sk_kept *k, int peer, struct sk_kept_message *m);
+/* Those of the peer that have ended, up to the first one that has not, are late no more. */
+void sk_kept_arrived(struct sk_kept *k, int peer, int (*ended)(struct sk_kept_message *m));
+/* None is: their world is no more. */
+void sk_kept_none_late(struct sk_kept *k);
+
 /* The set-up is over: what was sent so far stays. */
 void sk_kept_end_setup(struct sk_kept *k);
 /* 0, or -1: no memory. */
@@ -92,7 +106,7 @@ int sk_kept_set_mark(struct sk_kept *k, int64_t key, uint64_t position);
 const struct sk_kept_mark *sk_kept_find(const struct sk_kept *k, int64_t key); /* NULL: none */
 /* The counts of the channel with this number. 0 for one that there was not yet. */
 struct sk_kept_count sk_kept_at(const struct sk_kept_mark *m, int peer, int channel);
-/* Nothing before this mark is needed any more. What is still under way stays: ended says whether a message is not. An unknown key
+/* Nothing before this mark is needed any more. What is still under way, or late, stays: ended says whether a message is not. An unknown key
  * changes nothing. */
 void sk_kept_cut(struct sk_kept *k, int64_t key, int (*ended)(struct sk_kept_message *m));
 /* Those younger than this mark: no new process begins there. */

@@ -146,6 +146,41 @@ static void tags_are_told_apart(void **state)
     sk_kept_free(k);
 }
 
+static void what_is_late_is_bounded_and_outlives_a_cut(void **state)
+{
+    (void)state;
+    struct sk_kept *k = sk_kept_new(2);
+    struct sk_kept_message *m[SK_KEPT_LATE + 1];
+    sk_kept_end_setup(k);
+    for (int i = 0; i <= SK_KEPT_LATE; i++) {
+        m[i] = sk_kept_add(k, 1, 5, 100);
+        m[i]->request = 1;
+        assert_int_equal(sk_kept_is_late(k, 1, m[i]), i < SK_KEPT_LATE);
+    }
+    struct sk_kept_message *large = sk_kept_add(k, 0, 5, SK_KEPT_LATE_BYTES), *more = sk_kept_add(k, 0, 5, 1);
+    assert_true(sk_kept_is_late(k, 0, large));
+    assert_false(sk_kept_is_late(k, 0, more));
+    m[0]->request = m[2]->request = 0;
+    sk_kept_arrived(k, 1, by_request); /* the second has not, so the third is late still */
+    assert_true(!m[0]->late && m[1]->late && m[2]->late);
+    assert_true(sk_kept_is_late(k, 1, m[SK_KEPT_LATE]));
+    assert_int_equal(sk_kept_set_mark(k, 1, 1), 0);
+    sk_kept_cut(k, 1, by_request);
+    assert_int_equal(length(&k->peer[1].run), SK_KEPT_LATE); /* the first has gone, the third is late and stays */
+    assert_ptr_equal(k->peer[1].run.first, m[1]);
+    assert_int_equal(length(&k->peer[0].run), 0);
+    assert_int_equal(k->peer[0].late_bytes, 0);
+    sk_kept_none_late(k);
+    assert_false(m[1]->late);
+    assert_int_equal(k->peer[1].n_late, 0);
+    assert_int_equal(k->peer[1].late_bytes, 0);
+    for (int i = 1; i <= SK_KEPT_LATE; i++)
+        m[i]->request = 0;
+    sk_kept_cut(k, 1, all_ended);
+    assert_int_equal(length(&k->peer[1].run), 0);
+    sk_kept_free(k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +190,7 @@ int main(void)
         cmocka_unit_test(what_the_peer_has),
         cmocka_unit_test(too_many_tags),
         cmocka_unit_test(tags_are_told_apart),
+        cmocka_unit_test(what_is_late_is_bounded_and_outlives_a_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -265,6 +265,12 @@ void sk_replica_decide(void)
     }
 }
 
+/* What the lead came to cannot be here. A program that goes by the time, or by chance of its own, may come to that. */
+static void differ(void)
+{
+    sk_world_fail(SK_WORLD_FAILED, "the two processes of this rank do not do the same (docs/recovery.md): the job is started again");
+}
+
 /* ---- taking back ---- */
 
 /* In the twin a message may be there that is not there in the lead, or the other way round, and it is of no use to anybody else once a receive has it. So the lead waits for
@@ -296,7 +302,7 @@ int sk_replica_cancel(struct sk_replica_open *o)
         found(1, &taken);
     }
     if (taken && !mine)
-        sk_world_fail(SK_WORLD_FAILED, "the two processes of this rank do not do the same (docs/recovery.md): the job is started again");
+        differ();
     sk_errors_muted++;
     if (taken)
         sk_replica_drop(o);
@@ -336,6 +342,14 @@ static int wait_for(MPI_Request *request, MPI_Status *status)
         rc = SK_CALL(Test, (request, &done, status));
     }
     return rc;
+}
+
+/* The request that the lead has found to be over. */
+static int over_there(uint64_t number, int n, const MPI_Request request[])
+{
+    if (number >= (uint64_t)n || request[number] == MPI_REQUEST_NULL)
+        differ();
+    return (int)number;
 }
 
 int sk_replica_test(MPI_Request *request, int *flag, MPI_Status *status)
@@ -413,7 +427,7 @@ int sk_replica_any(int n_requests, MPI_Request request[], int *index, int *flag,
         *index = n ? (int)number[0] : MPI_UNDEFINED;
         if (n && *index == MPI_UNDEFINED) /* none of them is under way, here as there */
             return SK_CALL(Testany, (n_requests, request, index, flag, status));
-        return n ? wait_for(&request[*index], status) : 0;
+        return n ? wait_for(&request[over_there(number[0], n_requests, request)], status) : 0;
     }
     int rc = SK_CALL(Testany, (n_requests, request, index, flag, status));
     if (*flag)
@@ -434,8 +448,10 @@ int sk_replica_some(int n_requests, MPI_Request request[], int *count, int index
         *count = (int)n;
         if (n && (int)number[0] == MPI_UNDEFINED) /* none of them is under way, here as there */
             return SK_CALL(Testsome, (n_requests, request, count, index, status));
+        if (n > (uint64_t)n_requests)
+            differ();
         for (uint64_t i = 0; i < n; i++)
-            index[i] = (int)number[i];
+            index[i] = over_there(number[i], n_requests, request);
         for (int i = 0; i < *count && !rc; i++)
             rc = wait_for(&request[index[i]], status == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &status[i]);
         return rc;

@@ -16,7 +16,6 @@
 #include "world/log/collective.h"
 #include "world/log/log.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +24,7 @@
 
 enum { MOVES_MOST = 1 << 22 }; /* bytes */
 
-struct sk_replica sk_replica = {.output = -1, .iteration = -1};
+struct sk_replica sk_replica = {.iteration = -1};
 
 static int make_all(MPI_Comm *out)
 {
@@ -67,11 +66,6 @@ static void set_variables(void)
     setenv("OMPI_COMM_WORLD_RANK", text, 1);
     snprintf(text, sizeof text, "%d", sk_replica.n);
     setenv("OMPI_COMM_WORLD_SIZE", text, 1);
-    const char *output = getenv(SK_WORLD_OUTPUT_ENV);
-    sk_replica.output = output ? (int)strtol(output, NULL, 10) : -1;
-    if (sk_replica.output >= 0)
-        fcntl(sk_replica.output, F_SETFD, FD_CLOEXEC);
-    unsetenv(SK_WORLD_OUTPUT_ENV);
 }
 
 /* list: the ranks that are two processes. */

@@ -92,7 +92,6 @@ struct sk_replica {
     struct sk_replica_open *first;   /* in the order in which they were begun */
     const struct sk_copied *held;    /* that is waited for */
     uint64_t bytes, limit, serial;
-    int output;                      /* where the lead's output goes, -1: here */
 };
 extern struct sk_replica sk_replica;
 

@@ -104,11 +104,6 @@ static void take_over(void)
         if (*f == SK_FEED_KEEP)
             *f = SK_FEED_WAIT;
     }
-    if (sk_replica.output >= 0) {
-        dup2(sk_replica.output, STDOUT_FILENO);
-        close(sk_replica.output);
-        sk_replica.output = -1;
-    }
 }
 
 void sk_replica_part(int process)

@@ -8,6 +8,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/file/patient_io.h"
+#include "base/own/own.h"
 #include "lib/engine/engine_parts.h"
 
 #include <limits.h>
@@ -71,7 +72,7 @@ static const char *heal(struct sk_engine *e, const struct patient *p)
     char from[PATH_MAX];
     if (!p->h->index_hash)
         return NULL;
-    if (p->h->slot && !sk_slot_is_named(p->h->slot, p->path) &&
+    if (p->h->slot && sk_own_is(p->h->slot->fd) && !sk_slot_is_named(p->h->slot, p->path) &&
         !sk_io_path(from, sizeof from, NULL, "/proc/self/fd/%d", p->h->slot->fd) && write_anew(e, p, from))
         return "from memory";
     if (!w->prefix_root || p->h->base.incarnation || sk_gen_file(w->prefix_root, p->h->gen, w->rank, from, sizeof from, NULL))

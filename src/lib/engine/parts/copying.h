@@ -13,6 +13,7 @@ struct sk_copying {
     int ended;
     int orphaned;   /* the engine is gone but for the archiver, which frees the rest */
     int in_trouble; /* the last copy failed, and that was said */
+    int made_room;  /* a generation went before its time since the prefix is full, and that was said */
 };
 
 static inline int sk_copying_is_idle(const struct sk_copying *c)

@@ -14,6 +14,7 @@ int sk_where_set(struct sk_where *w, const struct sk_engine_config *c)
         .prefix_root = c->prefix_root ? strdup(c->prefix_root) : NULL,
         .leased_root = c->leased_root ? strdup(c->leased_root) : NULL,
         .lease = c->lease,
+        .hold = c->hold,
         .incarnation = c->incarnation,
         .rank = c->rank,
         .nranks = c->nranks,
@@ -32,6 +33,9 @@ void sk_where_free(struct sk_where *w)
 
 int sk_where_may_write(const struct sk_where *w, const char *root, double wait_s, struct saikai_error *err)
 {
+    int rc = w->hold && !strcmp(root, w->local_root) ? sk_hold_renew(w->hold, err) : 0;
+    if (rc)
+        return rc;
     if (!w->leased_root || strcmp(root, w->leased_root))
         return 0;
     return sk_lease_check(root, w->lease, wait_s, err);

@@ -11,6 +11,7 @@ struct sk_where {
     char *local_root, *prefix_root; /* prefix_root NULL: no archive */
     char *leased_root;              /* the one of both that another job may take over, NULL: none … */
     struct sk_id lease;             /* … and the lease by which it is this job's */
+    struct sk_hold *hold;           /* of local_root, NULL: none; its owner's */
     uint32_t incarnation;
     int rank, nranks, sync_local, sync_prefix;
 };
