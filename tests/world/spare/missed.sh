@@ -42,6 +42,8 @@ wait $run || rc=$?
 run=
 [ $rc = 0 ] || fail "exit code $rc"
 [ "$(cat out)" = "4 ranks, sum 6" ] || fail "another result"
+# Where MPI itself tells the others of the death, they may leave MPI_Init with an error, which is heard first, and is answered by a restart as well.
+[ $case = before ] || takes_no_notice || { echo "$case: started again; $(cat out)"; exit 0; }
 grep -q 'a warm spare was killed by signal 9 (Killed) in MPI_Init, where all ranks wait for it: .*answer: restart, not in place: nobody comes out of MPI.s beginning without it' err || fail "it was not said why the job was started again"
 [ "$(grep -c 'answer: ' err)" = 1 ] || fail "not one fault"
 [ ! -e n.$spare ] || fail "there is a spare again"
