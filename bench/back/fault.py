@@ -43,6 +43,8 @@ def run(options, steps, kill_after=None):
         shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
     environment = dict(os.environ, SAIKAI_STORE_PREFIX=work + "/store", SAIKAI_STORE_LOCAL=work + "/local", SAIKAI_STORE_FSYNC="no",
                        SAIKAI_SCHEDULE_EVERY=every, SAIKAI_RUN_BACKOFF="0.1s", OMPI_MCA_mpi_yield_when_idle="1")
+    if part:
+        environment["SAIKAI_RUN_LOG_MEMORY"] = "4GiB"  # `logging` would ask for generations of its own
     command = [build + "/src/cli/saikai", "run", *options, "-n", str(ranks), "--", program, "-p", work + "/pid", size, str(steps)]
     used, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=work)
@@ -59,6 +61,8 @@ def run(options, steps, kill_after=None):
     if job.returncode or "verified" not in out:
         sys.exit("%s: %s%s" % (" ".join(command), out, err))
     after = numbers(work)
+    if kill_after is not None and options and "answer: restart" in err:
+        print("\n".join(line for line in err.splitlines() if line.startswith("saikai: ")), file=sys.stderr)
     what = "twin" if "answer: twin" in err else "in place" if "repaired in place" in err and "answer: restart" not in err else "restart" if "answer: restart" in err else "none"
     return {"wall": wall, "lead": lead, "cpu": now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime, "what": what,
             "anew": sum(before[r] != after.get(r) for r in before)}
@@ -72,7 +76,7 @@ try:
     for turn in range(turns):  # one after the other in each turn: a machine that is slower for minutes is so for all of them
         for model in random.sample(chosen, len(chosen)):
             calm = run(MODELS[model], steps)
-            moment = random.uniform(1.7, 1.9) * part if part else random.uniform(1, 2) / 3
+            moment = random.uniform(1.6, 1.8) * part if part else random.uniform(1, 2) / 3
             runs.setdefault(model, []).append((calm, run(MODELS[model], steps, moment * (calm["wall"] - calm["lead"]))))  # behind the second generation nothing would be computed again
             if sys.stderr.isatty():
                 print("turn %d of %d: %s" % (turn + 1, turns, model), file=sys.stderr)
