@@ -5,6 +5,8 @@
 #include "base/types.h"
 #include "codec/cut.h"
 #include "codec/array.h"
+#include "codec/lossless/within/few.h"
+#include "codec/lossless/within/fold.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #define DEFAULT_SAMPLE ((size_t)1 << 20)
 #define LEAST_SAMPLE   ((size_t)64 << 10)
 #define STRIPES        4 /* parts of a sample, spread over the array */
+#define LARGE_SAMPLE   ((size_t)8 << 20) /* of one part, where repeats are far apart */
 
 /* Candidates where the caller names none, with a rate that no processor of today exceeds (bytes/s
  * of a thread): those that could not win even so are not tried. A candidate whose codec is not in
@@ -36,6 +39,8 @@ static const struct candidate for_floats[] = {{"fast", 2e10},
                                               {"shuffle+zstd:19", 6e7},
                                               {"fpc:20+zstd:19", 6e7},
                                               {NULL, 0}};
+/* Where repeats are far apart: the others have no more of them, and would take long to show it. */
+static const struct candidate for_repeats[] = {{"lz4", 1e11}, {"predict", 4e9}, {NULL, 0}};
 static const struct candidate for_others[] = {
     {"lz4", 1e11},           {"shuffle+lz4", 2e10},   {"zstd:1", 1e10},
     {"shuffle+zstd:1", 2e9}, {"shuffle+zstd:9", 6e8}, {"shuffle+zstd:19", 6e7},
@@ -61,7 +66,7 @@ static double cpu_seconds(void)
 }
 
 /* The whole array when it is small, else pieces of it that keep their shape. -1: it has no size. */
-static int take_sample(struct sample *s, const struct sk_array *a, const void *in, size_t most)
+static int take_sample(struct sample *s, const struct sk_array *a, const void *in, size_t most, int stripes)
 {
     size_t total = sk_array_size_bytes(a);
     struct sk_cut cut;
@@ -73,9 +78,9 @@ static int take_sample(struct sample *s, const struct sk_array *a, const void *i
     s->size[0] = total;
     if (total <= most + most / 4)
         return 0;
-    if (sk_cut_init(&cut, a, most / STRIPES))
+    if (sk_cut_init(&cut, a, most / (size_t)stripes))
         return -1;
-    s->n = cut.pieces < STRIPES ? (int)cut.pieces : STRIPES;
+    s->n = cut.pieces < (uint64_t)stripes ? (int)cut.pieces : stripes;
     s->total = 0;
     for (int i = 0; i < s->n; i++) {
         struct sk_cut_piece p = sk_cut_piece(&cut, (uint64_t)((double)cut.pieces * (i + 0.5) / s->n));
@@ -217,6 +222,15 @@ static int enter_listed(struct contest *c, const char *list, struct saikai_error
     return 0;
 }
 
+/* 1: a sample's parts of so many bytes would not show what repeats. */
+static int repeats_far(const struct sk_array *a, const void *in, size_t part)
+{
+    size_t total = sk_array_size_bytes(a), word = sk_type_size(a->type) % 8 ? 4 : 8;
+    if (!sk_type_is_float(a->type) || total == (size_t)-1 || total <= part || (uintptr_t)in % word)
+        return 0;
+    return sk_fold_reaches(in, total / word, word, part / word, LARGE_SAMPLE / word) || sk_few_is_long(in, total / word, word);
+}
+
 int sk_choose(const struct sk_array *a, const void *in, const struct sk_chooser_options *opt,
               struct sk_choice *out, struct saikai_error *err)
 {
@@ -224,7 +238,9 @@ int sk_choose(const struct sk_array *a, const void *in, const struct sk_chooser_
     struct contest c = {.a = a, .opt = opt ? opt : &standard};
     struct sk_choice best = {0};
     size_t most = c.opt->sample_bytes ? c.opt->sample_bytes : DEFAULT_SAMPLE;
-    if (take_sample(&c.sample, a, in, most < LEAST_SAMPLE ? LEAST_SAMPLE : most))
+    most = most < LEAST_SAMPLE ? LEAST_SAMPLE : most;
+    int far = !c.opt->candidates && repeats_far(a, in, most / STRIPES);
+    if (take_sample(&c.sample, a, in, far ? LARGE_SAMPLE : most, far ? 1 : STRIPES))
         return sk_fail(err, SAIKAI_EINVAL, "an array of type %d and %d dimensions has no size",
                        a->type, a->ndims);
     c.out = &best;
@@ -237,7 +253,8 @@ int sk_choose(const struct sk_array *a, const void *in, const struct sk_chooser_
     if (c.opt->candidates)
         rc = enter_listed(&c, c.opt->candidates, err);
     else
-        enter_all(&c, sk_type_is_float(a->type)   ? for_floats
+        enter_all(&c, far                         ? for_repeats
+                      : sk_type_is_float(a->type) ? for_floats
                       : sk_type_size(a->type) > 1 ? for_others
                                                   : for_bytes);
     if (!rc && !c.opt->candidates && c.opt->bound.kind != SK_BOUND_NONE &&

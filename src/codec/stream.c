@@ -7,6 +7,8 @@
 #include "codec/entropy/scratch.h"
 #include "codec/frame.h"
 #include "codec/lossless/lossless.h"
+#include "codec/lossless/within/few.h"
+#include "codec/lossless/within/fold.h"
 #include "codec/quick/quick.h"
 #include "codec/quality/measure.h"
 #include "codec/team.h"
@@ -242,6 +244,17 @@ static void encode_some(void *arg)
     sk_scratch_rest();
 }
 
+/* Where repeats lie farther from each other than a piece is long, or few values want a dictionary that is long, pieces are as large as those of codecs that keep a bound:
+ * prediction, which knows what to do with them, sees them then. */
+static size_t piece_bytes(const struct encoder *e, const char *chain, const struct sk_array *a)
+{
+    size_t bytes = sk_stream_piece_bytes(chain, a, &e->opt), large = sk_cut_bounded_bytes(a), word = sk_type_size(a->type) % 8 ? 4 : 8;
+    size_t words = sk_array_size_bytes(a) / word;
+    if (e->opt.piece_bytes || sk_chain_lossy(&e->chain) || e->chain.step[0] != &sk_codec_predict || (uintptr_t)e->in % word || words <= bytes / word)
+        return bytes;
+    return sk_fold_reaches(e->in, words, word, bytes / word, large / word) || sk_few_is_long(e->in, words, word) ? large : bytes;
+}
+
 /* Everything the pieces need to know; the frame's header is in *head. */
 static int prepare(struct encoder *e, const char *chain, const struct sk_array *a,
                    struct sk_buf *head, struct saikai_error *err)
@@ -253,7 +266,7 @@ static int prepare(struct encoder *e, const char *chain, const struct sk_array *
     if (!sk_chain_takes(&e->chain, a->type))
         return sk_fail(err, SAIKAI_ENOTSUP, "%s: codec '%s' takes no elements of type %s",
                        name_of(e->opt.what), e->chain.step[0]->name, sk_type_name(a->type));
-    e->opt.piece_bytes = sk_stream_piece_bytes(chain, a, &e->opt);
+    e->opt.piece_bytes = sk_array_size_bytes(a) == (size_t)-1 ? 1 : piece_bytes(e, chain, a);
     if (sk_cut_init(&e->cut, a, e->opt.piece_bytes))
         return sk_fail(err, SAIKAI_EINVAL, "%s: an array of type %d and %d dimensions has no size",
                        name_of(e->opt.what), a->type, a->ndims);

@@ -1,5 +1,6 @@
 /* Makes the corpora of the lossless fuzz targets: small arrays of every kind (samples.h), coded.
  * usage: lossless_seeds tests/corpus */
+#include "codec/lossless/lossless.h"
 #include "codec/lossless/predict/predict.h"
 #include "codec/lossless/predict/words.h"
 #include "codec/samples.h"
@@ -112,6 +113,31 @@ static int seed_form(const char *dir, const char *name, const struct sk_array *a
     return rc;
 }
 
+/* A piece within a piece: repeats taken out, of few values or of many; few values alone. */
+static int seed_within(const char *dir, const char *name, const struct sk_array *a, int few, int twice)
+{
+    size_t n = sk_array_size_bytes(a), made = 0, words = n / 4;
+    float *x = malloc(n);
+    uint8_t *out = malloc(sk_codec_predict.max_encoded(a));
+    struct sk_buf b = {0};
+    uint64_t state = 6;
+    for (size_t i = 0; i < words; i++) {
+        uint64_t r = sk_sample_next(&state);
+        x[i] = twice && i >= words / 2 ? x[i - words / 2] : few ? (float)(r % (uint64_t)few) * 0.37f : (float)(i / 32) + (float)(r % 5);
+    }
+    int rc = sk_codec_predict.encode(a, x, NULL, out, sk_codec_predict.max_encoded(a), &made, NULL);
+    sk_buf_put_u8(&b, (uint8_t)(a->type - 1));
+    sk_buf_put_u8(&b, (uint8_t)a->ndims);
+    for (int k = 0; k < a->ndims; k++)
+        sk_buf_put_u16(&b, (uint16_t)a->dims[k]);
+    sk_buf_put(&b, out, made);
+    rc = rc ? rc : save(dir, "predict_fuzz", name, &b);
+    sk_buf_free(&b);
+    free(x);
+    free(out);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     static const struct sk_array shapes[] = {{SAIKAI_F64, 3, {5, 9, 17}},
@@ -144,6 +170,10 @@ int main(int argc, char **argv)
     rc |= seed_form(argv[1], "segments-f32-1", &(struct sk_array){SAIKAI_F32, 1, {32771}}, 0, 1, 0);
     rc |= seed_form(argv[1], "along-f32-1", &(struct sk_array){SAIKAI_F32, 1, {2055}}, 0, 0, 4);
     rc |= seed_form(argv[1], "along-8-f32-1", &(struct sk_array){SAIKAI_F32, 1, {97}}, 0, 0, 7);
+    rc |= seed_within(argv[1], "few-f32-1", &(struct sk_array){SAIKAI_F32, 1, {4100}}, 12, 0);
+    rc |= seed_within(argv[1], "few-500-f32-2", &(struct sk_array){SAIKAI_F32, 2, {64, 70}}, 500, 0);
+    rc |= seed_within(argv[1], "folded-f32-2", &(struct sk_array){SAIKAI_F32, 2, {64, 70}}, 0, 1);
+    rc |= seed_within(argv[1], "folded-few-f32-1", &(struct sk_array){SAIKAI_F32, 1, {8300}}, 7, 1);
     rc |= seed_frame(argv[1], "fpc+gzip", &shapes[0], 1);
     rc |= seed_frame(argv[1], "predict", &shapes[1], 0);
     rc |= seed_frame(argv[1], "shuffle+zstd", &shapes[2], 6);

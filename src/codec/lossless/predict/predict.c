@@ -1,6 +1,6 @@
 /* Codec "predict": the default for floating point.
  *
- * Bytes: u8 mode | for RAW the array's bytes; for LZ and SHUFFLED_LZ a zstd frame; else u8 shift |
+ * Bytes: u8 mode | for RAW the array's bytes; for LZ and SHUFFLED_LZ a zstd frame; for FEW and FOLDED as in within.c; else u8 shift |
  * u64 row length of a split axis (0: none) | u8 orders[SK_AXES] | u8 flags (1 masked, 2 tame, 4 classes in
  * 32 lanes, 8 one row in segments, 16 a filter along the values) | (the filter) | (u64 fill | mask) | body. Complex arrays, and arrays whose last dimension has 2 to 7 values, are
  * coded one component after the other. */
@@ -9,18 +9,15 @@
 #include "base/types.h"
 #include "codec/lossless/fpu.h"
 #include "codec/lossless/predict/classes/wide.h"
+#include "codec/lossless/within/lz.h"
 #include "codec/lossless/predict/predict.h"
-#include "codec/lossless/predict/words.h"
-#include "codec/lossless/shuffle.h"
+#include "codec/lossless/within/within.h"
 #include "codec/array.h"
 
 #include <math.h>
 #include <stdlib.h>
-#ifdef HAVE_ZSTD
-#include "codec/general/zstd_code.h"
-#endif
 
-enum { RAW = 0, PREDICTED = 1, DIRECT = 2, LZ = 3, SHUFFLED_LZ = 4 };
+enum { RAW = SK_PIECE_RAW, PREDICTED = SK_PIECE_PREDICTED, DIRECT = SK_PIECE_DIRECT, LZ = SK_PIECE_LZ, SHUFFLED_LZ = SK_PIECE_SHUFFLED_LZ };
 
 /* what readers of the first version did not know: classes in 32 lanes, one long row in segments; later ones: a filter along the values */
 enum { MASKED = 1, TAME = 2, WIDE_CLASSES = 4, SEGMENTS = 8, ALONG = 16, ALL_FLAGS = 31 };
@@ -34,105 +31,14 @@ static void plan_init(struct sk_plan *p, const struct sk_words *l)
     sk_shape_init(&p->shape, &l->array);
 }
 
-#ifdef HAVE_ZSTD
-/* How often a word of a stretch was seen before, other than in the place before it. */
-static double repeated(const struct sk_words *l, const uint8_t *x)
-{
-    enum { SLOTS = 1 << 12, PROBES = 8192 };
-    uint64_t slot[SLOTS];
-    size_t n = l->words < PROBES ? l->words : PROBES, hits = 0, moved = 0;
-    uint64_t before = 0;
-    memset(slot, 0, sizeof slot);
-    x += (l->words - n) / 2 * l->word;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t v = 0;
-        memcpy(&v, x + i * l->word, l->word);
-        size_t h = (size_t)(v * 0x9e3779b97f4a7c15u >> 52);
-        moved += v != before;
-        hits += v != before && slot[h] == v;
-        slot[h] = before = v;
-    }
-    return moved > n / 16 ? (double)hits / (double)moved : 0;
-}
-
-/* Bits per value that zstd makes of a stretch of the values. */
-static double lz_cost(const struct sk_words *l, const uint8_t *x, int shuffled)
-{
-    size_t n = l->words < 16384 ? l->words : 16384, bytes = n * l->word,
-           cap = ZSTD_compressBound(bytes);
-    uint8_t *tmp = malloc(bytes + cap);
-    double bits = INFINITY;
-    if (!tmp)
-        return bits;
-    x += (l->words - n) / 2 * l->word;
-    if (shuffled)
-        sk_shuffle(x, tmp, n, l->word);
-    size_t made = ZSTD_compress(tmp + bytes, cap, shuffled ? tmp : x, bytes, 3);
-    if (!ZSTD_isError(made))
-        bits = 8.0 * (double)made / (double)n;
-    free(tmp);
-    return bits;
-}
-
-static size_t lz_encode(const struct sk_words *l, const void *x, int shuffled, int level,
-                        uint8_t *out, size_t cap)
-{
-    size_t bytes = l->words * l->word, made = cap + 1;
-    uint8_t *tmp = shuffled ? malloc(bytes) : NULL;
-    if (tmp)
-        sk_shuffle(x, tmp, l->words, l->word);
-    if (tmp || !shuffled)
-        made = ZSTD_compress(out, cap, tmp ? tmp : x, bytes, level);
-    free(tmp);
-    return ZSTD_isError(made) ? cap + 1 : made;
-}
-
-/* 0, SAIKAI_ENOMEM, or -1: damaged. */
-static int lz_decode(const struct sk_words *l, const void *in, size_t n, int shuffled, void *out)
-{
-    size_t bytes = l->words * l->word;
-    uint8_t *tmp = shuffled ? malloc(bytes) : NULL;
-    int rc = -1;
-    if (shuffled && !tmp)
-        return SAIKAI_ENOMEM;
-    size_t got = ZSTD_decompress(tmp ? (void *)tmp : out, bytes, in, n);
-    if (got == bytes)
-        rc = 0;
-    else if (sk_zstd_code(got) == SAIKAI_ENOMEM)
-        rc = SAIKAI_ENOMEM;
-    if (!rc && tmp)
-        sk_unshuffle(tmp, out, l->words, l->word);
-    free(tmp);
-    return rc;
-}
-#else
-static double repeated(const struct sk_words *l, const uint8_t *x)
-{
-    return 0;
-}
-static double lz_cost(const struct sk_words *l, const uint8_t *x, int shuffled)
-{
-    return INFINITY;
-}
-static size_t lz_encode(const struct sk_words *l, const void *x, int shuffled, int level,
-                        uint8_t *out, size_t cap)
-{
-    return cap + 1;
-}
-static int lz_decode(const struct sk_words *l, const void *in, size_t n, int shuffled, void *out)
-{
-    return -1;
-}
-#endif
-
 /* The way of coding, its plan, and the values as the plan sees them (x itself, or y without its
  * mask). */
 struct job {
     struct sk_words l;
     struct sk_plan plan;
     int mode;
-    const void *x; /* components apart */
-    uint8_t *apart, *y, *skip;
+    const void *x;
+    uint8_t *y, *skip;
     uint64_t fill;
 };
 
@@ -161,17 +67,9 @@ static int is_no_fill(const struct job *j, const struct sk_plan *plain)
     return bits > plain->cost * (double)n;
 }
 
-static int prepare(struct job *j, const void *in)
+static int prepare(struct job *j)
 {
     struct sk_words *l = &j->l;
-    j->x = in;
-    if (l->components > 1) {
-        j->apart = malloc(l->words * l->word);
-        if (!j->apart)
-            return -1;
-        sk_words_transpose(in, j->apart, l->words / l->components, l->components, l->word);
-        j->x = j->apart;
-    }
     plan_init(&j->plan, l);
     uint64_t all, most;
     j->plan.kernel->survey(j->x, l->words, &all, &most);
@@ -215,7 +113,8 @@ static void set_forms(struct job *j, double bits)
         sk_shape_segments(&j->plan.shape);
 }
 
-static void decide(struct job *j)
+/* Returns how many bits a value is thought to take. */
+static double decide(struct job *j)
 {
     sk_affine_find(&j->plan, j->y ? j->y : j->x);
     double best = j->plan.cost;
@@ -227,13 +126,14 @@ static void decide(struct job *j)
             j->plan.along.weights = 0;
         }
     }
-    if (repeated(&j->l, j->x) > 0.2) {
-        double plain = lz_cost(&j->l, j->x, 0), shuffled = lz_cost(&j->l, j->x, 1);
+    if (sk_lz_repeated(&j->l, j->x) > 0.2) {
+        double plain = sk_lz_cost(&j->l, j->x, 0), shuffled = sk_lz_cost(&j->l, j->x, 1);
         double lz = plain < shuffled ? plain : shuffled;
         if (lz < 0.97 * best)
-            j->mode = plain < shuffled ? LZ : SHUFFLED_LZ;
+            j->mode = plain < shuffled ? LZ : SHUFFLED_LZ, best = lz;
     }
     set_forms(j, best);
+    return best;
 }
 
 static void put_head(const struct job *j, struct sk_buf *b)
@@ -270,7 +170,7 @@ static int try_lz(const struct job *j, uint8_t *out, size_t *made)
         return -1;
     /* the slower level where the quick one says that it is worth it */
     for (int level = 3; level <= 9; level += 6) {
-        size_t cap = *made - 1, n = lz_encode(&j->l, j->x, 0, level, tmp, cap);
+        size_t cap = *made - 1, n = sk_lz_encode(&j->l, j->x, 0, level, tmp, cap);
         if (n >= cap)
             break;
         out[0] = LZ;
@@ -281,18 +181,15 @@ static int try_lz(const struct job *j, uint8_t *out, size_t *made)
     return 0;
 }
 
-static int encode_words(struct job *j, const void *in, int level, uint8_t *out, size_t cap,
-                        size_t *made)
+/* Once it is decided how. *made is more than cap where it does not fit. */
+static int encode_alone(struct job *j, int level, uint8_t *out, size_t cap, size_t *made)
 {
     struct sk_buf b = {0};
     size_t bytes = j->l.words * j->l.word;
-    if (prepare(j, in))
-        return -1;
-    decide(j);
     *made = cap + 1;
     if (j->mode == LZ || j->mode == SHUFFLED_LZ) {
         out[0] = (uint8_t)j->mode;
-        *made = 1 + lz_encode(&j->l, j->x, j->mode == SHUFFLED_LZ, level, out + 1, cap - 1);
+        *made = 1 + sk_lz_encode(&j->l, j->x, j->mode == SHUFFLED_LZ, level, out + 1, cap - 1);
     } else {
         put_head(j, &b);
         const void *seen = j->y ? j->y : j->x;
@@ -306,27 +203,67 @@ static int encode_words(struct job *j, const void *in, int level, uint8_t *out, 
         if (rc || try_lz(j, out, made))
             return -1;
     }
-    if (*made > bytes) {
+    return 0;
+}
+
+static int piece_encode(const struct sk_words *l, const void *x, int level, enum sk_piece_mode most, uint8_t *out, size_t *made);
+static int piece_decode(const struct sk_words *l, const uint8_t *in, size_t n, enum sk_piece_mode most, void *x);
+static double piece_thought(const struct sk_words *l, const void *x);
+
+/* Pieces in pieces are of this codec. */
+static const struct sk_piece_ops piece_ops = {piece_encode, piece_decode, piece_thought};
+
+static double piece_thought(const struct sk_words *l, const void *x)
+{
+    struct job j = {.l = *l, .x = x};
+    double thought = prepare(&j) ? INFINITY : decide(&j) / 8 * (double)l->words;
+    free(j.y);
+    free(j.skip);
+    return thought;
+}
+
+static int piece_encode(const struct sk_words *l, const void *x, int level, enum sk_piece_mode most, uint8_t *out, size_t *made)
+{
+    struct job j = {.l = *l, .x = x};
+    struct sk_buf within = {0};
+    size_t bytes = l->words * l->word;
+    double thought = INFINITY;
+    int rc = prepare(&j);
+    if (!rc) {
+        thought = decide(&j) / 8 * (double)l->words;
+        rc = sk_within_encode(&piece_ops, l, x, level, most, thought, &within);
+    }
+    *made = bytes + 2;
+    if (!rc && (!within.len || thought < 2 * (double)within.len)) /* the thought knows nothing of contexts */
+        rc = encode_alone(&j, level, out, bytes + 1, made);
+    if (!rc && within.len && within.len < *made && within.len <= bytes) {
+        memcpy(out, within.data, within.len);
+        *made = within.len;
+    }
+    if (!rc && *made > bytes) {
         out[0] = RAW;
-        memcpy(out + 1, in, bytes);
+        memcpy(out + 1, x, bytes);
         *made = bytes + 1;
     }
-    return 0;
+    sk_buf_free(&within);
+    free(j.y);
+    free(j.skip);
+    return rc;
 }
 
 static int encode(const struct sk_array *a, const void *in, const struct sk_codec_options *opt,
                   void *out, size_t cap, size_t *out_size_bytes, struct saikai_error *err)
 {
     size_t n = 0;
-    struct job j = {0};
+    struct sk_words l;
     int rc = sk_lossless_begin(a, sk_codec_predict.name, &n, err);
     if (rc)
         return rc;
     if (cap < max_encoded(a))
         return sk_fail(err, SAIKAI_ENOSPC, "codec predict: needs room for %zu bytes, not %zu",
                        max_encoded(a), cap);
-    sk_words_of(a, n, &j.l);
-    if (j.l.words > SK_MOST_WORDS)
+    sk_words_of(a, n, &l);
+    if (l.words > SK_MOST_WORDS)
         return sk_fail(err, SAIKAI_ENOTSUP,
                        "codec predict: a piece of %zu bytes is too large; use smaller pieces", n);
     if (!n) {
@@ -334,15 +271,19 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
         *out_size_bytes = 1;
         return 0;
     }
-    void *copy = NULL;
-    const void *x = sk_words_aligned(in, n, j.l.word, &copy);
+    void *copy = NULL, *apart = l.components > 1 ? malloc(n) : NULL;
+    const void *x = sk_words_aligned(in, n, l.word, &copy);
+    if (x && apart)
+        sk_words_transpose(x, apart, l.words / l.components, l.components, l.word);
     sk_fpu_state fpu = sk_fpu_enter();
-    rc = x ? encode_words(&j, x, opt && opt->level ? opt->level : 3, out, cap, out_size_bytes) : -1;
+    rc = x && (apart || l.components == 1)
+             ? piece_encode(&l, apart ? apart : x, opt && opt->level ? opt->level : 3, SK_PIECE_FOLDED, out, out_size_bytes)
+             : -1;
     sk_fpu_leave(fpu);
+    if (!rc && apart && *(uint8_t *)out == RAW)
+        memcpy((uint8_t *)out + 1, in, n);
     free(copy);
-    free(j.apart);
-    free(j.y);
-    free(j.skip);
+    free(apart);
     return rc ? sk_fail(err, SAIKAI_ENOMEM, "codec predict: no memory for %zu bytes", n) : 0;
 }
 
@@ -388,40 +329,48 @@ static void put_fill(const struct job *j, void *x)
     }
 }
 
-/* 0, SAIKAI_ENOMEM, or -1: damaged. */
-static int decode_words(struct job *j, const uint8_t *in, size_t n, uint8_t *out)
+/* A piece that was predicted, or whose exponents are apart. */
+static int decode_alone(struct job *j, int mode, struct sk_rd *r, void *x)
 {
-    size_t bytes = j->l.words * j->l.word;
-    uint8_t *x = out;
-    int rc = -1;
-    if (in[0] == RAW && n == bytes + 1) {
-        if (bytes)
-            memcpy(out, in + 1, bytes);
-        return 0;
-    }
-    if (!bytes || in[0] == RAW || in[0] > SHUFFLED_LZ)
-        return -1;
-    if (j->l.components > 1) {
-        x = j->apart = malloc(bytes);
-        if (!x)
-            return SAIKAI_ENOMEM;
-    }
     plan_init(&j->plan, &j->l);
-    if (in[0] == LZ || in[0] == SHUFFLED_LZ) {
-        rc = lz_decode(&j->l, in + 1, n - 1, in[0] == SHUFFLED_LZ, x);
-    } else {
-        struct sk_rd r = sk_rd_init(in + 1, n - 1);
-        rc = get_head(j, &r);
-        if (rc || (in[0] == DIRECT && j->skip))
-            return rc ? rc : -1;
-        rc = in[0] == DIRECT ? sk_direct_decode(&j->plan, &r, x)
-                             : sk_body_decode(&j->plan, &r, j->skip, x);
-        rc = !rc && r.p != r.end ? -1 : rc;
-        if (!rc && j->skip)
-            put_fill(j, x);
+    int rc = get_head(j, r);
+    if (rc || (mode == DIRECT && j->skip))
+        return rc ? rc : -1;
+    rc = mode == DIRECT ? sk_direct_decode(&j->plan, r, x) : sk_body_decode(&j->plan, r, j->skip, x);
+    rc = !rc && r->p != r->end ? -1 : rc;
+    if (!rc && j->skip)
+        put_fill(j, x);
+    return rc;
+}
+
+static int piece_decode(const struct sk_words *l, const uint8_t *in, size_t n, enum sk_piece_mode most, void *x)
+{
+    size_t bytes = l->words * l->word;
+    struct job j = {.l = *l};
+    if (!n || in[0] > most)
+        return -1;
+    struct sk_rd r = sk_rd_init(in + 1, n - 1);
+    int rc = -1;
+    switch ((enum sk_piece_mode)in[0]) {
+    case SK_PIECE_RAW:
+        if (n != bytes + 1)
+            return -1;
+        memcpy(x, in + 1, bytes);
+        return 0;
+    case SK_PIECE_PREDICTED:
+    case SK_PIECE_DIRECT:
+        rc = decode_alone(&j, in[0], &r, x);
+        break;
+    case SK_PIECE_LZ:
+    case SK_PIECE_SHUFFLED_LZ:
+        rc = sk_lz_decode(l, in + 1, n - 1, in[0] == SHUFFLED_LZ, x);
+        break;
+    case SK_PIECE_FEW:
+    case SK_PIECE_FOLDED:
+        rc = sk_within_decode(&piece_ops, l, in[0], &r, x);
+        break;
     }
-    if (!rc && x != out)
-        sk_words_transpose(x, out, j->l.components, j->l.words / j->l.components, j->l.word);
+    free(j.skip);
     return rc;
 }
 
@@ -429,23 +378,34 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
                   struct saikai_error *err)
 {
     size_t want = 0;
-    struct job j = {0};
+    struct sk_words l;
     int rc = sk_lossless_begin(a, sk_codec_predict.name, &want, err);
     if (rc)
         return rc;
     if (!n)
         return sk_fail(err, SAIKAI_EDAMAGED, "codec predict: the piece is empty");
-    sk_words_of(a, want, &j.l);
-    void *copy = NULL;
-    void *x = (void *)(uintptr_t)sk_words_aligned(out, want, j.l.word, &copy);
+    sk_words_of(a, want, &l);
+    if (*(const uint8_t *)in == RAW && n == want + 1) {
+        if (want)
+            memcpy(out, (const uint8_t *)in + 1, want);
+        return 0;
+    }
+    void *copy = NULL, *apart = want && l.components > 1 ? malloc(want) : NULL;
+    void *x = (void *)(uintptr_t)sk_words_aligned(out, want, l.word, &copy);
     sk_fpu_state fpu = sk_fpu_enter();
-    rc = x ? decode_words(&j, in, n, x) : SAIKAI_ENOMEM;
+    if (!want)
+        rc = -1;
+    else if (!x || (!apart && l.components > 1))
+        rc = SAIKAI_ENOMEM;
+    else
+        rc = piece_decode(&l, in, n, SK_PIECE_FOLDED, apart ? apart : x);
     sk_fpu_leave(fpu);
+    if (!rc && apart)
+        sk_words_transpose(apart, x, l.components, l.words / l.components, l.word);
     if (copy && !rc)
         memcpy(out, copy, want);
     free(copy);
-    free(j.apart);
-    free(j.skip);
+    free(apart);
     if (rc == SAIKAI_ENOMEM)
         return sk_fail(err, rc, "codec predict: no memory for %zu bytes", want);
     return rc ? sk_fail(err, SAIKAI_EDAMAGED, "codec predict: the piece does not give %zu bytes",

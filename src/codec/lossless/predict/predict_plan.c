@@ -37,6 +37,7 @@ static void take_sample(struct sample *s, const struct sk_plan *p, const void *x
         c.rows = 1;
         if (nx > each) {
             c.from = (size_t)((double)(nx - each) * (i + 1) / (chunks + 1));
+            c.from = c.from < SK_EDGE ? 0 : c.from; /* else predictions would want what is before the row */
             c.to = c.from + each;
         } else {
             c.to = nx;
