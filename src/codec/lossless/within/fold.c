@@ -98,11 +98,11 @@ static size_t slot_of(const struct finder *f, uint64_t h)
     return (size_t)((h ^ h >> 29) * FACTOR >> (64 - f->bits));
 }
 
-static int add(struct sk_fold *f, struct sk_repeat r)
+static int add(struct sk_fold *f, struct sk_fold_repeat r)
 {
     if (f->count == f->room) {
         size_t room = f->room ? 2 * f->room : 64;
-        struct sk_repeat *more = realloc(f->repeat, room * sizeof *more);
+        struct sk_fold_repeat *more = realloc(f->repeat, room * sizeof *more);
         if (!more)
             return -1;
         f->repeat = more;
@@ -139,7 +139,7 @@ static int64_t find_all(const struct finder *d, struct sk_fold *f)
         i = end;
         if (end - begin < LEAST)
             continue;
-        if (add(f, (struct sk_repeat){begin - done, end - begin, back}))
+        if (add(f, (struct sk_fold_repeat){begin - done, end - begin, back}))
             return -1;
         all += end - begin;
         done = end;
@@ -152,7 +152,7 @@ static size_t trim(const struct sk_fold *f, size_t slab, struct sk_fold *out)
 {
     size_t at = 0, done = 0, all = 0, count = 0;
     for (size_t i = 0; i < f->count; i++) {
-        const struct sk_repeat r = f->repeat[i];
+        const struct sk_fold_repeat r = f->repeat[i];
         size_t from = at + r.fresh, to = from + r.words;
         at = to;
         from = (from + slab - 1) / slab * slab;
@@ -161,7 +161,7 @@ static size_t trim(const struct sk_fold *f, size_t slab, struct sk_fold *out)
             continue;
         all += to - from;
         if (out)
-            out->repeat[count] = (struct sk_repeat){from - done, to - from, r.back};
+            out->repeat[count] = (struct sk_fold_repeat){from - done, to - from, r.back};
         count++;
         done = to;
     }
@@ -297,7 +297,7 @@ int sk_fold_get(struct sk_rd *r, const struct sk_words *l, struct sk_fold *f)
     for (int k = 0; k < f->keeps; k++)
         slab *= l->array.dims[l->array.ndims - 1 - k];
     for (uint64_t i = 0; i < count; i++) {
-        struct sk_repeat e = {.fresh = sk_number_get(r)};
+        struct sk_fold_repeat e = {.fresh = sk_number_get(r)};
         e.words = sk_number_get(r);
         e.back = sk_number_get(r);
         if (r->bad || e.fresh > l->words - at || !e.words || e.words > l->words - at - e.fresh || !e.back || e.back > at + e.fresh ||

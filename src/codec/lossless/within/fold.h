@@ -7,13 +7,13 @@
 #include "codec/lossless/predict/words.h"
 
 /* After so many words that did not stand before: as many as these again from so far back. */
-struct sk_repeat {
+struct sk_fold_repeat {
     size_t fresh, words, back;
 };
 
 /* Zeroed is empty. */
 struct sk_fold {
-    struct sk_repeat *repeat;
+    struct sk_fold_repeat *repeat;
     size_t count, room;
     size_t rest; /* words that did not stand before, those behind the last repeat among them */
     int keeps;   /* of the array's dimensions, how many of the fastest what is left still has */
