@@ -231,7 +231,8 @@ static int piece_encode(const struct sk_words *l, const void *x, int level, enum
     int rc = prepare(&j);
     if (!rc) {
         thought = decide(&j) / 8 * (double)l->words;
-        rc = sk_within_encode(&piece_ops, l, x, level, most, thought, &within);
+        if (sk_within_encode(&piece_ops, l, x, level, most, thought, &within))
+            within.len = 0; /* without memory for that, as it is */
     }
     *made = bytes + 2;
     if (!rc && (!within.len || thought < 2 * (double)within.len)) /* the thought knows nothing of contexts */

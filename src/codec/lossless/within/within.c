@@ -129,10 +129,11 @@ static double lz_thought(const struct sk_few *f, size_t words)
     enum { STRETCHES = 4, EACH = 32 << 10 };
     struct sk_words all = bytes_of(f, words), some = all;
     const size_t most = STRETCHES * EACH;
-    uint8_t *in = malloc(2 * most), *out = in + most;
+    uint8_t *in = malloc(2 * most);
     double share = 1;
     if (!in)
         return INFINITY;
+    uint8_t *const out = in + most;
     const uint8_t *from = f->number;
     if (all.words > most) {
         for (size_t k = 0; k < STRETCHES; k++)

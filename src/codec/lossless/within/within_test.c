@@ -324,6 +324,7 @@ static void memory_that_is_out_is_no_damage(void **state)
     begin(&t);
     no_memory_sweep(code, NULL, NULL, &t);
     assert_int_equal(code(&t, NULL), 0);
+    assert_int_equal(t.out[0], SK_PIECE_FOLDED);
     assert_true(no_memory_sweep(decode, it_is_as_it_was, NULL, &t) >= 4);
     end(&t);
 }
