@@ -172,6 +172,7 @@ int main(int argc, char **argv)
     rc |= seed_form(argv[1], "along-8-f32-1", &(struct sk_array){SAIKAI_F32, 1, {97}}, 0, 0, 7);
     rc |= seed_within(argv[1], "few-f32-1", &(struct sk_array){SAIKAI_F32, 1, {4100}}, 12, 0);
     rc |= seed_within(argv[1], "few-500-f32-2", &(struct sk_array){SAIKAI_F32, 2, {64, 70}}, 500, 0);
+    rc |= seed_within(argv[1], "few-200-f32-1", &(struct sk_array){SAIKAI_F32, 1, {5001}}, 200, 0);
     rc |= seed_within(argv[1], "folded-f32-2", &(struct sk_array){SAIKAI_F32, 2, {64, 70}}, 0, 1);
     rc |= seed_within(argv[1], "folded-few-f32-1", &(struct sk_array){SAIKAI_F32, 1, {8300}}, 7, 1);
     rc |= seed_frame(argv[1], "fpc+gzip", &shapes[0], 1);

@@ -18,7 +18,7 @@ static inline uint64_t word_at(const void *x, size_t word, size_t i)
 }
 
 /* The share of words (pairs of neighbours that differ) all over the array that are equal to one before them, 2^16 values alike: one in thirty of 4096. What a value that fills
- * regions takes is left out: the others may still be many. */
+ * regions takes is left out: the others may still be many, where they are more than a few of those looked at. */
 static double seen_again(const void *x, size_t n, size_t word, int pairs)
 {
     enum { SLOTS_BITS = 13, FIRST = 1024, ALL = 4096, ENOUGH = 128 };
@@ -47,7 +47,7 @@ static double seen_again(const void *x, size_t n, size_t word, int pairs)
         if (k % FIRST == FIRST - 1 && again < k / 512)
             most = 0; /* hardly any: so it will go on */
     }
-    return others >= ENOUGH ? (double)again / (double)others : 0;
+    return others >= ENOUGH ? (double)again / (double)others : 1;
 }
 
 #define FEW    0.03 /* share that was seen again where values may be few */
@@ -203,4 +203,43 @@ void sk_few_from_floats(struct sk_few *f, size_t n, const float *x)
     const float most = f->wide == 2 ? 65535 : 255;
     for (size_t i = 0; i < n; i++)
         put(f, i, x[i] >= 0 && x[i] < most ? (uint32_t)x[i] : (uint32_t)most);
+}
+
+static unsigned bits_of(const struct sk_few *f)
+{
+    unsigned bits = 0;
+    while ((size_t)1 << bits < f->count)
+        bits++;
+    return bits;
+}
+
+size_t sk_few_packed_bytes(const struct sk_few *f, size_t n)
+{
+    return (n * bits_of(f) + 7) / 8;
+}
+
+void sk_few_pack(const struct sk_few *f, size_t n, uint8_t *out)
+{
+    unsigned bits = bits_of(f), fill = 0;
+    uint32_t hold = 0;
+    for (size_t i = 0; i < n; i++) {
+        hold |= get(f, i) << fill;
+        for (fill += bits; fill >= 8; fill -= 8, hold >>= 8)
+            *out++ = (uint8_t)hold;
+    }
+    if (fill)
+        *out = (uint8_t)hold;
+}
+
+void sk_few_unpack(struct sk_few *f, size_t n, const uint8_t *in)
+{
+    unsigned bits = bits_of(f), fill = 0;
+    uint32_t hold = 0, mask = ((uint32_t)1 << bits) - 1;
+    for (size_t i = 0; i < n; i++) {
+        for (; fill < bits; fill += 8)
+            hold |= (uint32_t)*in++ << fill;
+        put(f, i, hold & mask);
+        hold >>= bits;
+        fill -= bits;
+    }
 }

@@ -26,4 +26,9 @@ int sk_few_undo(const struct sk_few *f, void *x, size_t n, size_t word);
 void sk_few_to_floats(const struct sk_few *f, size_t n, float *x);
 void sk_few_from_floats(struct sk_few *f, size_t n, const float *x);
 
+/* The numbers of n words in as many bits each as the largest needs, the lowest first; the last byte is filled with zeros. out and in have sk_few_packed_bytes. */
+size_t sk_few_packed_bytes(const struct sk_few *f, size_t n);
+void sk_few_pack(const struct sk_few *f, size_t n, uint8_t *out);
+void sk_few_unpack(struct sk_few *f, size_t n, const uint8_t *in);
+
 #endif

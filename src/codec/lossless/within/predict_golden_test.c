@@ -21,6 +21,8 @@ static const struct {
     uint64_t values;
 } pieces[] = {
     {"along-f32-1", 0x95176ca176250d68},
+    {"few-200-f32-1", 0x798391946d690eab},
+    {"few-500-packed-f32-2", 0x45cca8ecd89d9b0d},
     {"few-500-f32-2", 0x45cca8ecd89d9b0d},
     {"few-f32-1", 0x57bb9372e0d65624},
     {"folded-f32-2", 0xbc37bb4f6e8acfc1},

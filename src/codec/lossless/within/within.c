@@ -79,10 +79,10 @@ static struct sk_words bytes_of(const struct sk_few *f, size_t words)
     return (struct sk_words){.word = 1, .words = words * f->wide};
 }
 
-enum { NUMBERS_LZ = 0, NUMBERS_PIECE = 1, NUMBERS_PLAIN = 2 };
+enum { NUMBERS_LZ = 0, NUMBERS_PIECE = 1, NUMBERS_PACKED = 2 };
 enum { PAIRS = 6 }; /* level for numbers of two bytes */
 
-/* Numbers are coded by zstd, or predicted as values are, in the array's own shape. */
+/* Numbers are coded by zstd, or predicted as values are, in the array's own shape, or packed into as many bits as the largest has. */
 static struct sk_words floats_of(const struct sk_words *l)
 {
     struct sk_words all = *l;
@@ -116,11 +116,23 @@ static int put_by_lz(const struct sk_few *f, const struct sk_words *l, int level
     size_t cap = l->words * f->wide, made = 0;
     uint8_t *out = malloc(cap);
     int rc = out ? code_by_lz(f, l->words, level, out, cap, &made) : -1;
-    int fits = !rc && made < cap;
-    sk_buf_put_u8(b, fits ? NUMBERS_LZ : NUMBERS_PLAIN);
-    sk_buf_put(b, fits ? out : f->number, fits ? made : cap);
+    if (!rc && made <= cap) {
+        sk_buf_put_u8(b, NUMBERS_LZ);
+        sk_buf_put(b, out, made);
+    } else {
+        b->len = 0; /* it was thought to take less */
+    }
     free(out);
     return rc || !sk_buf_ok(b) ? -1 : 0;
+}
+
+static int put_packed(const struct sk_few *f, const struct sk_words *l, struct sk_buf *b)
+{
+    sk_buf_put_u8(b, NUMBERS_PACKED);
+    uint8_t *out = sk_buf_extend(b, sk_few_packed_bytes(f, l->words));
+    if (out)
+        sk_few_pack(f, l->words, out);
+    return out ? 0 : -1;
 }
 
 /* How many bytes zstd is thought to take for the numbers: by some stretches of them, as long as repeats are far apart. */
@@ -148,7 +160,7 @@ static double lz_thought(const struct sk_few *f, size_t words)
     return share * (double)all.words;
 }
 
-/* The numbers as their kind is thought to take fewer bytes; *b is empty where neither takes as few as most. */
+/* The numbers in the form that is thought to take the fewest bytes; *b is empty where none takes as few as most. */
 static int put_numbers(const struct sk_piece_ops *ops, const struct sk_few *f, const struct sk_words *l, int level, double most, struct sk_buf *b)
 {
     const struct sk_words floats = floats_of(l);
@@ -156,9 +168,11 @@ static int put_numbers(const struct sk_piece_ops *ops, const struct sk_few *f, c
     int rc = x ? 0 : -1;
     if (!rc) {
         sk_few_to_floats(f, l->words, x);
-        double by_lz = lz_thought(f, l->words), as_piece = ops->thought(&floats, x);
-        if ((by_lz < as_piece ? by_lz : as_piece) + (double)b->len > most) {
+        double by_lz = lz_thought(f, l->words), as_piece = ops->thought(&floats, x), packed = (double)sk_few_packed_bytes(f, l->words);
+        if (fmin(fmin(by_lz, as_piece), packed) + (double)b->len > most) {
             b->len = 0;
+        } else if (packed <= by_lz && packed <= as_piece) {
+            rc = put_packed(f, l, b);
         } else if (by_lz < as_piece) {
             rc = put_by_lz(f, l, level, b);
         } else {
@@ -190,10 +204,10 @@ static int get_numbers(const struct sk_piece_ops *ops, const struct sk_words *l,
 {
     const struct sk_words numbers = bytes_of(f, l->words), floats = floats_of(l);
     int form = sk_rd_u8(r);
-    if (r->bad || form > NUMBERS_PLAIN || (form == NUMBERS_PLAIN && sk_rd_left(r) != numbers.words))
+    if (r->bad || form > NUMBERS_PACKED || (form == NUMBERS_PACKED && sk_rd_left(r) != sk_few_packed_bytes(f, l->words)))
         return -1;
-    if (form == NUMBERS_PLAIN) {
-        memcpy(f->number, r->p, numbers.words);
+    if (form == NUMBERS_PACKED) {
+        sk_few_unpack(f, l->words, r->p);
         return 0;
     }
     if (form == NUMBERS_LZ)
