@@ -5,8 +5,7 @@
 #include "base/types.h"
 #include "codec/cut.h"
 #include "codec/array.h"
-#include "codec/lossless/within/few.h"
-#include "codec/lossless/within/fold.h"
+#include "codec/lossless/within/reach.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -222,15 +221,6 @@ static int enter_listed(struct contest *c, const char *list, struct saikai_error
     return 0;
 }
 
-/* 1: a sample's parts of so many bytes would not show what repeats. */
-static int repeats_far(const struct sk_array *a, const void *in, size_t part)
-{
-    size_t total = sk_array_size_bytes(a), word = sk_type_size(a->type) % 8 ? 4 : 8;
-    if (!sk_type_is_float(a->type) || total == (size_t)-1 || total <= part || (uintptr_t)in % word)
-        return 0;
-    return sk_fold_reaches(in, total / word, word, part / word, LARGE_SAMPLE / word) || sk_few_is_long(in, total / word, word);
-}
-
 int sk_choose(const struct sk_array *a, const void *in, const struct sk_chooser_options *opt,
               struct sk_choice *out, struct saikai_error *err)
 {
@@ -239,7 +229,7 @@ int sk_choose(const struct sk_array *a, const void *in, const struct sk_chooser_
     struct sk_choice best = {0};
     size_t most = c.opt->sample_bytes ? c.opt->sample_bytes : DEFAULT_SAMPLE;
     most = most < LEAST_SAMPLE ? LEAST_SAMPLE : most;
-    int far = !c.opt->candidates && repeats_far(a, in, most / STRIPES);
+    int far = !c.opt->candidates && sk_repeats_beyond(a, in, most / STRIPES, LARGE_SAMPLE);
     if (take_sample(&c.sample, a, in, far ? LARGE_SAMPLE : most, far ? 1 : STRIPES))
         return sk_fail(err, SAIKAI_EINVAL, "an array of type %d and %d dimensions has no size",
                        a->type, a->ndims);

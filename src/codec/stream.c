@@ -7,8 +7,7 @@
 #include "codec/entropy/scratch.h"
 #include "codec/frame.h"
 #include "codec/lossless/lossless.h"
-#include "codec/lossless/within/few.h"
-#include "codec/lossless/within/fold.h"
+#include "codec/lossless/within/reach.h"
 #include "codec/quick/quick.h"
 #include "codec/quality/measure.h"
 #include "codec/team.h"
@@ -112,12 +111,14 @@ static double share_exact(const struct encoder *e, const struct sk_cut_piece *p,
     return rc ? INFINITY : n > head ? (double)(n - head) / (double)part.size : 0;
 }
 
-/* Would the lossless codec perhaps make a piece smaller than `size`? Some of it tells, and little of it where it is far from that. */
+/* Would the lossless codec perhaps make a piece smaller than `size`? Some of it tells, and little of it where it is far from that; but not of what repeats far apart. */
 static int may_be_smaller_exact(const struct encoder *e, const struct sk_cut_piece *p, size_t size)
 {
     enum { LITTLE = 4 << 10, SAMPLE = 64 << 10, TABLES = 256 };
     const double near = 1.3, far = 3, wanted = (double)size / (double)p->size;
     if (p->size < size * 3 / 2 + 64)
+        return 1;
+    if (sk_repeats_beyond(&p->array, e->in + p->offset, SAMPLE, p->size))
         return 1;
     return (p->size < SAMPLE || !(share_exact(e, p, LITTLE, TABLES) > far * wanted)) && share_exact(e, p, SAMPLE, 0) < near * wanted;
 }
@@ -248,11 +249,10 @@ static void encode_some(void *arg)
  * prediction, which knows what to do with them, sees them then. */
 static size_t piece_bytes(const struct encoder *e, const char *chain, const struct sk_array *a)
 {
-    size_t bytes = sk_stream_piece_bytes(chain, a, &e->opt), large = sk_cut_bounded_bytes(a), word = sk_type_size(a->type) % 8 ? 4 : 8;
-    size_t words = sk_array_size_bytes(a) / word;
-    if (e->opt.piece_bytes || sk_chain_lossy(&e->chain) || e->chain.step[0] != &sk_codec_predict || (uintptr_t)e->in % word || words <= bytes / word)
+    size_t bytes = sk_stream_piece_bytes(chain, a, &e->opt), large = sk_cut_bounded_bytes(a);
+    if (e->opt.piece_bytes || sk_chain_lossy(&e->chain) || e->chain.step[0] != &sk_codec_predict)
         return bytes;
-    return sk_fold_reaches(e->in, words, word, bytes / word, large / word) || sk_few_is_long(e->in, words, word) ? large : bytes;
+    return sk_repeats_beyond(a, e->in, bytes, large) ? large : bytes;
 }
 
 /* Everything the pieces need to know; the frame's header is in *head. */

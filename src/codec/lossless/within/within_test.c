@@ -139,6 +139,34 @@ static void repeats_beyond_a_piece_are_seen(void **state)
     free(x);
 }
 
+/* A bound never makes more bytes than there are without one, also where a sample does not show what repeats. */
+static void bounded_takes_no_more_than_lossless(void **state)
+{
+    enum { BLOCK = 40000, BLOCKS = 12, RECORDS = 5000, N = BLOCK * BLOCKS };
+    struct sk_array a = {SAIKAI_F64, 1, {N}};
+    struct sk_stream_options bounded = {.codec.bound = {SK_BOUND_REL, 1e-6}};
+    double *x = malloc(sk_array_size_bytes(&a)), table[3 * RECORDS];
+    uint64_t s = 21;
+    (void)state;
+    for (int i = 0; i < 3 * RECORDS; i++)
+        table[i] = noise(&s);
+    for (int records = 0; records < 2; records++) {
+        struct sk_buf exact = {0}, near = {0};
+        for (int i = 0; i < N; i++)
+            if (!records)
+                x[i] = i < BLOCK ? noise(&s) : x[i - BLOCK];
+            else if (i % 3 == 0)
+                memcpy(x + i, table + sk_sample_next(&s) % RECORDS * 3, 3 * sizeof *x);
+        assert_int_equal(sk_stream_encode_buf("predict", &a, x, NULL, &exact, NULL, NULL), 0);
+        assert_int_equal(sk_stream_encode_buf("wavelet", &a, x, &bounded, &near, NULL, NULL), 0);
+        if (near.len > exact.len + 64)
+            fail_msg("%s: %zu bytes, and without a bound %zu", records ? "records" : "blocks", near.len, exact.len);
+        sk_buf_free(&exact);
+        sk_buf_free(&near);
+    }
+    free(x);
+}
+
 /* ---- few values ---- */
 
 /* kind k of a value; several bits of NaNs, both zeros, both infinities and numbers that are no grid. */
@@ -336,6 +364,7 @@ int main(void)
         cmocka_unit_test(what_is_left_keeps_its_rows),
         cmocka_unit_test(all_kinds_of_repeats_come_back),
         cmocka_unit_test(repeats_beyond_a_piece_are_seen),
+        cmocka_unit_test(bounded_takes_no_more_than_lossless),
         cmocka_unit_test(few_values_take_as_few_bits_as_they_need),
         cmocka_unit_test(a_negative_zero_among_whole_numbers_costs_little),
         cmocka_unit_test(arrays_of_any_length_come_back),

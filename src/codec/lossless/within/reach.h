@@ -1,0 +1,11 @@
+/* Whether some of an array tells what the lossless codec makes of all of it. */
+#ifndef SK_CODEC_LOSSLESS_REACH_H
+#define SK_CODEC_LOSSLESS_REACH_H
+
+#include "codec/codec.h"
+
+/* 1: many floating-point values stand twice, farther from each other than part bytes and no farther than most bytes, or they are records from a table that is long: part bytes do
+ * not show it. Takes as long as a few thousand probes. */
+int sk_repeats_beyond(const struct sk_array *a, const void *in, size_t part, size_t most);
+
+#endif
