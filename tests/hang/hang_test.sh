@@ -122,6 +122,7 @@ restart_after_kill() { # goes on from what is in memory, while it hangs
     had=$(here)
     if [ "$how" = mpiexec ]; then
         wait "$pid"
+        had=$(here) # until mpiexec has ended it the other rank goes on alone, and makes room at the cost of what it has not heard to be whole
         launch "$how" 1000000
     fi
     wait_for "it goes on" has_resumed
