@@ -2,6 +2,7 @@
  * say, tries what they do not see, and keeps what is shortest. */
 #include "archive/write/schemes.h"
 #include "archive/write/delta.h"
+#include "archive/write/chance/beside.h"
 #include "archive/write/chance/gzip_chance.h"
 #include "archive/write/pipeline.h"
 #include "archive/write/chance/whole_chance.h"
@@ -332,9 +333,9 @@ static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_ar
 }
 
 /* Where samples do not tell that what is there is less than plain files through gzip -6, that is
- * made, too, and the shorter one stays. whole: all files as one stream were tried. Those of a small set say little, and its index and the
+ * made, too, and the shorter one stays. whole: all files as one stream were tried; b: what the archive leaves of pieces. Those of a small set say little, and its index and the
  * models of its variables weigh more than what they save. */
-static int try_gzip(struct sk_ska_plan *p, const struct place *to, int whole, struct sk_archive_stats *st,
+static int try_gzip(struct sk_ska_plan *p, const struct place *to, int whole, const struct sk_beside *b, struct sk_archive_stats *st,
                     struct saikai_error *err)
 {
     enum { SMALL_SET = 1 << 20 };
@@ -347,7 +348,7 @@ static int try_gzip(struct sk_ska_plan *p, const struct place *to, int whole, st
     if (st->raw_bytes > SMALL_SET && gzip < 0 && p->near_bytes < st->raw_bytes / 2)
         return 0;
     /* samples of single classes may err together: look at the files themselves */
-    if (st->raw_bytes > SMALL_SET && backend == gzip && !sk_gzip_may_be_shorter(p, st->raw_bytes, st->stored_bytes, whole))
+    if (st->raw_bytes > SMALL_SET && backend == gzip && (sk_beside_gzip_is_longer(p, st->raw_bytes, b) || !sk_gzip_may_be_shorter(p, st->raw_bytes, st->stored_bytes, whole)))
         return 0;
     void (*progress)(void *arg, uint64_t done, uint64_t all) = p->opt.progress;
     p->opt.progress = NULL; /* all of it has been told: this comes besides */
@@ -415,12 +416,18 @@ static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
     /* what is nearly all in the archive before is nowhere shorter */
     if (!rc && ((p->a.previous && st->stored_bytes < st->raw_bytes / 64) || is_much_less_than_before(p, st)))
         return 0;
+    struct sk_beside b = {0};
+    uint64_t was = st->stored_bytes;
+    if (!rc)
+        sk_beside_look(p, st->raw_bytes, was, &b);
     int whole = twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0;
     if (!rc && whole && !done)
         rc = try_whole(p, to, st, share, err);
+    if (!rc && st->stored_bytes != was)
+        sk_beside_look(p, st->raw_bytes, st->stored_bytes, &b);
     p->near_bytes = near;
     p->dense_bytes = dense;
-    return rc ? rc : try_gzip(p, to, whole && !sk_ska_plan_strong(p), st, err);
+    return rc ? rc : try_gzip(p, to, whole && !sk_ska_plan_strong(p), &b, st, err);
 }
 
 int sk_ska_plan_write(struct sk_ska_plan *p, int fd, const char *name, struct sk_archive_stats *st,
