@@ -57,20 +57,53 @@ static int probe(const struct sk_view *src)
     return src->size >= 8 && order_of(src);
 }
 
-/* Doubles of one variable have exponents near each other; anything else scatters them. p may be
- * NULL. */
-static int plausible_f64(const uint8_t *p, uint64_t n, int big)
+static uint32_t word_of(const uint8_t *p, int big)
 {
-    uint64_t good = 0, all = n / 8 < 256 ? n / 8 : 256, step = n / 8 / all;
-    for (uint64_t i = 0; p && i < all; i++) {
-        uint64_t v;
-        memcpy(&v, p + i * step * 8, 8);
-        if (big)
-            v = __builtin_bswap64(v);
-        int e = (int)(v >> 52 & 2047);
-        good += v == 0 || (e > 1023 - 200 && e < 1023 + 200);
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return big ? __builtin_bswap32(v) : v;
+}
+
+/* 1: the exponent of a number of single precision that is neither very large nor very small. */
+static int is_usual_f32(uint32_t v)
+{
+    enum { BIAS = 127, FAR = 40 };
+    int e = (int)(v >> 23 & 255);
+    return e > BIAS - FAR && e < BIAS + FAR;
+}
+
+/* Of how many pairs of words there are which could be numbers of one kind; others: pairs that are not zero. */
+struct seen {
+    uint64_t all, others, doubles, singles;
+};
+
+/* Doubles of one variable have exponents near each other; anything else scatters them. Numbers of single precision in pairs do not, but the lower half of
+ * a double is no such number. p may be NULL: of nothing. */
+static struct seen look_at(const uint8_t *p, uint64_t n, int big)
+{
+    struct seen s = {.all = n / 8 < 256 ? n / 8 : 256};
+    for (uint64_t i = 0, step = n / 8 / s.all; p && i < s.all; i++) {
+        uint32_t first = word_of(p + i * step * 8, big), second = word_of(p + i * step * 8 + 4, big), high = big ? first : second;
+        int e = (int)(high >> 20 & 2047), zero = !first && !second;
+        s.others += !zero;
+        s.doubles += zero || (e > 1023 - 200 && e < 1023 + 200);
+        s.singles += zero || (is_usual_f32(first) && is_usual_f32(second));
     }
-    return good * 10 >= all * 9;
+    return s;
+}
+
+static int mostly(uint64_t some, uint64_t all)
+{
+    return some * 10 >= all * 9;
+}
+
+/* The type of a record's body, by its beginning and its middle; whole numbers are what looks like nothing else. */
+static int type_of(const struct sk_view *src, uint64_t at, uint64_t n, int big)
+{
+    struct seen a = look_at(sk_view_at(src, at, LEAST / 2), LEAST / 2, big), b = look_at(sk_view_at(src, at + n / 16 * 8, LEAST / 2), LEAST / 2, big);
+    if (mostly(a.singles, a.all) && mostly(b.singles, b.all) && a.others + b.others)
+        return SAIKAI_F32;
+    return n % 8 == 0 && mostly(a.doubles, a.all) && mostly(b.doubles, b.all) ? SAIKAI_F64 : SAIKAI_I32;
 }
 
 static int scan_fortran(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err)
@@ -80,15 +113,9 @@ static int scan_fortran(const struct sk_view *src, struct sk_scan *scan, struct 
     for (uint64_t next; at < src->size && (next = next_record(src, at, big)); at = next) {
         uint64_t n = next - at - 8;
         char name[48];
-        if (n < LEAST)
+        if (n < LEAST || n % 4)
             continue;
-        struct sk_extent e = {
-            .offset = at + 4, .length = n, .big_endian = big, .ndims = 1, .type = SAIKAI_I32};
-        if (n % 8 == 0 && plausible_f64(sk_view_at(src, at + 4, LEAST / 2), LEAST / 2, big) &&
-            plausible_f64(sk_view_at(src, at + 4 + n / 16 * 8, LEAST / 2), LEAST / 2, big))
-            e.type = SAIKAI_F64;
-        else if (n % 4)
-            continue;
+        struct sk_extent e = {.offset = at + 4, .length = n, .big_endian = big, .ndims = 1, .type = type_of(src, at + 4, n, big)};
         e.dims[0] = n / (e.type == SAIKAI_F64 ? 8 : 4);
         snprintf(name, sizeof name, "record_%llu", (unsigned long long)n);
         int rc = sk_scan_add(scan, &e, name);

@@ -126,6 +126,58 @@ static void large_fortran_records_are_found(void **state)
     sk_scan_free(&s);
 }
 
+enum { KIND_SINGLE, KIND_DOUBLE, KIND_WHOLE_DOUBLE, KIND_ZERO, KIND_INT, KIND_HALF_ZERO };
+
+/* A file of one record of n bytes, of numbers of a kind, in either order; the type that it is found to have. */
+static int type_of_record(int kind, uint32_t n, int other_order)
+{
+    static uint8_t file[8 + 40000];
+    uint32_t words[] = {n, n};
+    for (uint32_t i = 0; i < n / 4; i++) {
+        double d = kind == KIND_DOUBLE ? 280.15 + 1e-9 * (i / 2) * (i / 2) : (double)(i / 2);
+        float f = (float)(280.15 + 1e-7 * i * i);
+        uint64_t u;
+        uint32_t w = i % 100;
+        memcpy(&u, &d, 8);
+        if (kind == KIND_DOUBLE || kind == KIND_WHOLE_DOUBLE)
+            w = (uint32_t)(u >> (i % 2 == !other_order ? 32 : 0));
+        else if (kind == KIND_SINGLE || (kind == KIND_HALF_ZERO && i < n / 8))
+            memcpy(&w, &f, 4);
+        else if (kind != KIND_INT)
+            w = 0;
+        w = other_order ? __builtin_bswap32(w) : w;
+        memcpy(file + 4 + 4 * i, &w, 4);
+    }
+    words[0] = words[1] = other_order ? __builtin_bswap32(n) : n;
+    memcpy(file, words, 4);
+    memcpy(file + 4 + n, words, 4);
+    struct sk_view src = {.path = "x", .data = file, .size = 8 + n};
+    struct sk_scan s;
+    assert_int_equal(sk_scan_source(&src, &s, NULL), 0);
+    assert_int_equal(s.count, 1);
+    int type = s.extents[0].type;
+    assert_int_equal(s.extents[0].dims[0], n / (type == SAIKAI_F64 ? 8 : 4));
+    assert_int_equal(s.extents[0].big_endian, other_order);
+    sk_scan_free(&s);
+    return type;
+}
+
+/* Numbers of single precision look like doubles in pairs, and are none. */
+static void records_are_of_the_type_of_their_numbers(void **state)
+{
+    (void)state;
+    for (int other = 0; other < 2; other++) {
+        assert_int_equal(type_of_record(KIND_SINGLE, 40000, other), SAIKAI_F32);
+        assert_int_equal(type_of_record(KIND_SINGLE, 39996, other), SAIKAI_F32);
+        assert_int_equal(type_of_record(KIND_HALF_ZERO, 40000, other), SAIKAI_F32);
+        assert_int_equal(type_of_record(KIND_DOUBLE, 40000, other), SAIKAI_F64);
+        assert_int_equal(type_of_record(KIND_WHOLE_DOUBLE, 40000, other), SAIKAI_F64);
+        assert_int_equal(type_of_record(KIND_ZERO, 40000, other), SAIKAI_F64);
+        assert_int_equal(type_of_record(KIND_ZERO, 39996, other), SAIKAI_I32);
+        assert_int_equal(type_of_record(KIND_INT, 40000, other), SAIKAI_I32);
+    }
+}
+
 /* ---- HDF5 ---- */
 
 #ifdef HAVE_HDF5
@@ -463,7 +515,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_description_is_followed),
         cmocka_unit_test(a_bad_description_is_refused),
-        cmocka_unit_test(large_fortran_records_are_found),
+        cmocka_unit_test(large_fortran_records_are_found), cmocka_unit_test(records_are_of_the_type_of_their_numbers),
 #ifdef HAVE_HDF5
         cmocka_unit_test(hdf5_is_listed_by_both_ways),
         cmocka_unit_test(elements_of_hdf5_are_read),
