@@ -10,34 +10,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE_BYTES = 192 << 10, TOO_SMALL = 64 << 10, TOO_SMALL_TEXT = 4 << 10, PIECES = 8, STRONG = 6 };
+enum { SAMPLE_BYTES = 192 << 10, TOO_SMALL = 64 << 10, TOO_SMALL_TEXT = 4 << 10, PIECES = 8, MOST_PIECES = 512, STRONG = 6 };
+
+/* Append n bytes of a segment from a place on to the sample. */
+static void take(struct sk_part *sample, struct sk_ska_segment *taken, struct sk_ska_range *r, uint8_t *raw, const struct sk_ska_segment *s, uint64_t from, uint64_t n)
+{
+    struct sk_ska_segment *t = &taken[sample->count];
+    *t = *s;
+    t->offset += from;
+    t->box.nx = n;
+    r[sample->count++] = (struct sk_ska_range){t->file, t->offset, n, raw + sample->size_bytes};
+    sample->size_bytes += n;
+}
 
 /* Pieces of two files of the class, as one part of as many segments: from four places of each, at
  * multiples of 64 bytes; of records from the beginning alone, because they are not found from
- * within. */
+ * within. What is short, such as what lies between the variables of a file, says nothing without those that follow it. taken: of MOST_PIECES. */
 static int read_pieces(struct sk_ska_plan *p, const struct sk_ska_segment *segments, size_t count,
-                       int records, uint8_t *to, struct sk_ska_segment *taken, size_t *n,
+                       int records, uint8_t *to, struct sk_ska_segment *taken, struct sk_part *sample,
                        struct saikai_error *err)
 {
-    struct sk_ska_range r[PIECES];
-    *n = 0;
-    for (int i = 0; i < 2; i++) {
-        const struct sk_ska_segment *s = &segments[i ? count * 3 / 4 : count / 4];
+    enum { SHORT = 32 << 10 };
+    struct sk_ska_range r[MOST_PIECES];
+    *sample = (struct sk_part){.type = SAIKAI_U8, .segments = taken, .raw = to};
+    for (size_t i = 0; i < 2; i++) {
+        size_t first = count * (2 * i + 1) / 4, end = i ? count : count * 3 / 4, before = sample->size_bytes;
+        const struct sk_ska_segment *s = &segments[first];
         uint64_t bytes = s->box.nx, places = records || bytes < SAMPLE_BYTES ? 1 : PIECES / 2,
                  most = SAMPLE_BYTES / 2 / places;
-        if (i && count * 3 / 4 == count / 4)
+        if (i && first == count / 4)
             break;
-        for (uint64_t k = 0; k < places; k++) {
-            struct sk_ska_segment *t = &taken[*n];
-            *t = *s;
-            t->offset += bytes / places * k / 64 * 64;
-            t->box.nx = bytes < most ? bytes : most;
-            r[*n] = (struct sk_ska_range){t->file, t->offset, t->box.nx, to};
-            to += t->box.nx;
-            ++*n;
-        }
+        for (uint64_t k = 0; k < places; k++)
+            take(sample, taken, r, to, s, bytes / places * k / 64 * 64, bytes < most ? bytes : most);
+        for (size_t k = first + 1; k < end && sample->size_bytes - before < SHORT && sample->count < MOST_PIECES * (i + 1) / 2; k++)
+            take(sample, taken, r, to, &segments[k], 0, segments[k].box.nx < SHORT ? segments[k].box.nx : SHORT);
     }
-    return sk_feed_fetch(p->feed, r, *n, err);
+    return sk_feed_fetch(p->feed, r, sample->count, err);
 }
 
 /* Bytes that a recipe leaves of a part; all of them when it cannot. */
@@ -178,7 +186,7 @@ static size_t try_text(struct sk_coder *c, struct sk_part *part, struct sk_recip
 static void try_rows(struct sk_coder *c, const struct sk_part *part, struct sk_recipe *r, size_t *least)
 {
     enum { GAIN = 64 };
-    size_t from = part->count > 3 ? 1 : part->count - 1, n = part->count > 3 ? 2 : 1;
+    size_t all = part->count > PIECES, from = all ? 0 : part->count > 3 ? 1 : part->count - 1, n = all ? part->count : part->count > 3 ? 2 : 1;
     struct sk_part some = *part;
     struct sk_recipe rows = {.form = SK_FORM_ROWS, .backend = SK_BACKEND_ZSTD, .level = STRONG};
     some.size_bytes = 0;
@@ -375,9 +383,9 @@ int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
                     const struct sk_ska_segment *segments, size_t count, struct sk_recipe *recipe,
                     struct saikai_error *err)
 {
-    struct sk_ska_segment taken[PIECES];
+    struct sk_ska_segment taken[MOST_PIECES];
+    struct sk_part part;
     uint64_t all = 0;
-    size_t n;
     double t0 = sk_now();
     *recipe = (struct sk_recipe){.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 9};
     for (size_t i = 0; i < count; i++)
@@ -396,11 +404,8 @@ int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
     const char *form = p->scans[segments[0].file].form;
     int fortran = bytes && form && !strcmp(form, sk_reader_fortran.name);
-    int rc = read_pieces(p, segments, count, fortran, sample, taken, &n, err);
+    int rc = read_pieces(p, segments, count, fortran, sample, taken, &part, err);
     if (!rc) {
-        struct sk_part part = {.type = SAIKAI_U8, .segments = taken, .count = n, .raw = sample};
-        for (size_t i = 0; i < n; i++)
-            part.size_bytes += taken[i].box.nx;
         size_t gzipped, least = try_all(&part, text, fortran, recipe, &gzipped);
         if (text && !fortran && recipe->form == SK_FORM_BYTES && sk_rows_are_wide(sample, taken[0].box.nx))
             rc = try_wide(p, segments, count, sample, recipe, &least, err);

@@ -250,6 +250,29 @@ static void bytes_are_looked_at_here_and_there(void **state)
     sk_buf_free(&text);
 }
 
+/* What lies between many variables is short each time: together it is a sample. */
+static void short_bytes_between_variables_are_looked_at_together(void **state)
+{
+    (void)state;
+    static const size_t between[] = {40, 1600, 12000};
+    struct sk_buf text = {0};
+    for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
+        struct made made = {0}, *m = &made;
+        made_seed = 5;
+        for (int file = 0; file < 2; file++) {
+            made_file(m, file ? "r.1" : "r.0", "fortran");
+            for (int k = 0; k < 80; k++) {
+                made_bytes(m, between[i], doubles);
+                FIELD("v", density, 1, 1, 120);
+            }
+        }
+        sk_buf_printf(&text, "%zu bytes\n", between[i]);
+        listen_to(m, &text);
+    }
+    made_expect("samples/looks-between", &text);
+    sk_buf_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +281,7 @@ int main(void)
         cmocka_unit_test(holes_are_passed_over),
         cmocka_unit_test(fields_are_looked_at_here_and_there),
         cmocka_unit_test(bytes_are_looked_at_here_and_there),
+        cmocka_unit_test(short_bytes_between_variables_are_looked_at_together),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
