@@ -138,6 +138,34 @@ static int seed_within(const char *dir, const char *name, const struct sk_array 
     return rc;
 }
 
+/* Parts of one, and zeros of which none, all, some in a row, or some here and there have a sign. */
+static int seed_grid(const char *dir, const char *name, const struct sk_array *a, int parts, int signs)
+{
+    enum { NO = 0, ALL = 1, IN_A_ROW = 2, HERE_AND_THERE = 3 };
+    size_t n = sk_array_size_bytes(a), made = 0, words = n / 8;
+    double *x = malloc(n);
+    uint8_t *out = malloc(sk_codec_predict.max_encoded(a));
+    struct sk_buf b = {0};
+    uint64_t state = 9;
+    for (size_t i = 0; i < words; i++) {
+        uint64_t r = sk_sample_next(&state) >> 16;
+        x[i] = r % 3 ? (double)(1000 + 37 * i + r % 5000) / parts : 0;
+        if (x[i] == 0 && (signs == ALL || (signs == IN_A_ROW && i > words / 2) || (signs == HERE_AND_THERE && r % 2)))
+            x[i] = -0.0;
+    }
+    int rc = sk_codec_predict.encode(a, x, NULL, out, sk_codec_predict.max_encoded(a), &made, NULL);
+    sk_buf_put_u8(&b, (uint8_t)(a->type - 1));
+    sk_buf_put_u8(&b, (uint8_t)a->ndims);
+    for (int k = 0; k < a->ndims; k++)
+        sk_buf_put_u16(&b, (uint16_t)a->dims[k]);
+    sk_buf_put(&b, out, made);
+    rc = rc ? rc : save(dir, "predict_fuzz", name, &b);
+    sk_buf_free(&b);
+    free(x);
+    free(out);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     static const struct sk_array shapes[] = {{SAIKAI_F64, 3, {5, 9, 17}},
@@ -175,6 +203,10 @@ int main(int argc, char **argv)
     rc |= seed_within(argv[1], "few-200-f32-1", &(struct sk_array){SAIKAI_F32, 1, {5001}}, 200, 0);
     rc |= seed_within(argv[1], "folded-f32-2", &(struct sk_array){SAIKAI_F32, 2, {64, 70}}, 0, 1);
     rc |= seed_within(argv[1], "folded-few-f32-1", &(struct sk_array){SAIKAI_F32, 1, {8300}}, 7, 1);
+    rc |= seed_grid(argv[1], "parts-f64-1", &(struct sk_array){SAIKAI_F64, 1, {2300}}, 60, 0);
+    rc |= seed_grid(argv[1], "zeros-all-f64-2", &(struct sk_array){SAIKAI_F64, 2, {50, 40}}, 1000000, 1);
+    rc |= seed_grid(argv[1], "zeros-row-f64-2", &(struct sk_array){SAIKAI_F64, 2, {50, 60}}, 10000000, 2);
+    rc |= seed_grid(argv[1], "zeros-bits-f64-1", &(struct sk_array){SAIKAI_F64, 1, {1500}}, 100000, 3);
     rc |= seed_frame(argv[1], "fpc+gzip", &shapes[0], 1);
     rc |= seed_frame(argv[1], "predict", &shapes[1], 0);
     rc |= seed_frame(argv[1], "shuffle+zstd", &shapes[2], 6);

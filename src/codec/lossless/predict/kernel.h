@@ -59,8 +59,8 @@ struct sk_kernel {
                           const uint8_t *class);
     /* Plain bits below n classes: none for 0, the sign for 1, else sign and what is below the leading two. */
     uint64_t (*extra)(const uint8_t *class, size_t n);
-    /* Bitwise or of n words, and the largest of them without its sign bit. */
-    void (*survey)(const void *x, size_t n, uint64_t *bits, uint64_t *most);
+    /* Bitwise or of n words, and the largest of them without its sign bit. 1: some are zeros with a sign. */
+    int (*survey)(const void *x, size_t n, uint64_t *bits, uint64_t *most);
     /* 1 when every one of n values is on the scale's grid. */
     int (*on_grid)(const void *x, size_t n, const struct sk_scale *s);
     /* classes of residuals: 0 for 0, 1 for ±1, else 2 * length - 2 + the bit below the leading one

@@ -2,7 +2,8 @@
  *
  * Bytes: u8 mode | for RAW the array's bytes; for LZ and SHUFFLED_LZ a zstd frame; for FEW and FOLDED as in within.c; else u8 shift |
  * u64 row length of a split axis (0: none) | u8 orders[SK_AXES] | u8 flags (1 masked, 2 tame, 4 classes in
- * 32 lanes, 8 one row in segments, 16 a filter along the values) | (the filter) | (u64 fill | mask) | body. Complex arrays, and arrays whose last dimension has 2 to 7 values, are
+ * 32 lanes, 8 one row in segments, 16 a filter along the values, 32 zeros with signs) | (the filter) | (u64 fill | mask) |
+ * (u64 zeros | mask of those with a sign) | body. Complex arrays, and arrays whose last dimension has 2 to 7 values, are
  * coded one component after the other. */
 #include "codec/lossless/lossless.h"
 
@@ -19,8 +20,9 @@
 
 enum { RAW = SK_PIECE_RAW, PREDICTED = SK_PIECE_PREDICTED, DIRECT = SK_PIECE_DIRECT, LZ = SK_PIECE_LZ, SHUFFLED_LZ = SK_PIECE_SHUFFLED_LZ };
 
-/* what readers of the first version did not know: classes in 32 lanes, one long row in segments; later ones: a filter along the values */
-enum { MASKED = 1, TAME = 2, WIDE_CLASSES = 4, SEGMENTS = 8, ALONG = 16, ALL_FLAGS = 31 };
+/* what readers of the first version did not know: classes in 32 lanes, one long row in segments; later ones: a filter along the values, and
+ * still later ones: zeros with a sign */
+enum { MASKED = 1, TAME = 2, WIDE_CLASSES = 4, SEGMENTS = 8, ALONG = 16, SIGNED_ZEROS = 32, ALL_FLAGS = 63 };
 
 #define WELL_PREDICTED 0.1 /* share of bits left */
 #define HARDLY_VARIES  12  /* times smaller */
@@ -31,16 +33,26 @@ static void plan_init(struct sk_plan *p, const struct sk_words *l)
     sk_shape_init(&p->shape, &l->array);
 }
 
-/* The way of coding, its plan, and the values as the plan sees them (x itself, or y without its
- * mask). */
+/* The way of coding, its plan, and the values as the plan sees them: x itself, or without signs of zeros (clean), or y without its mask. */
 struct job {
     struct sk_words l;
     struct sk_plan plan;
     int mode;
-    const void *x;
-    uint8_t *y, *skip;
+    const void *x, *from; /* from: x, or clean */
+    uint8_t *y, *skip, *clean, *sign;
     uint64_t fill;
+    struct sk_buf signs;
+    size_t zeros; /* what sign is of */
 };
+
+static void job_free(struct job *j)
+{
+    free(j->y);
+    free(j->skip);
+    free(j->clean);
+    free(j->sign);
+    sk_buf_free(&j->signs);
+}
 
 /* Weights add up to less than 2^12, and double holds any sum of floats. */
 static void set_tame(struct job *j, uint64_t most)
@@ -67,31 +79,31 @@ static int is_no_fill(const struct job *j, const struct sk_plan *plain)
     return bits > plain->cost * (double)n;
 }
 
-static int prepare(struct job *j)
+/* Signs of zeros stand in the way of a grid. 0, or -1: no memory. */
+static int take_signs(struct job *j)
+{
+    const struct sk_words *l = &j->l;
+    j->clean = malloc(l->words * l->word);
+    j->from = j->clean;
+    return j->clean ? sk_zeros_take(j->x, l->words, l->word, j->clean, &j->signs) : -1;
+}
+
+/* The values without what fills a part of the array, and a plan for them; or all of them, where these take no more. 0, or -1: no memory. */
+static int without_fill(struct job *j)
 {
     struct sk_words *l = &j->l;
-    plan_init(&j->plan, l);
     uint64_t all, most;
-    j->plan.kernel->survey(j->x, l->words, &all, &most);
-    j->plan.shift = all ? (unsigned)__builtin_ctzll(all) : 0;
-    set_tame(j, most);
-    const struct sk_plan line = j->plan;
-    sk_plan_search(&j->plan, j->x);
-    /* where a fill value stands in the way of prediction, it is taken out */
-    int masked = j->plan.cost >= WELL_PREDICTED * 8 * (double)l->word && sk_mask_find(j->x, l->words, l->word, &j->fill);
-    sk_plan_search_along(&j->plan, &line, j->x);
-    if (!masked)
-        return 0;
     const struct sk_plan plain = j->plan;
     j->skip = malloc(l->words);
     j->y = malloc(l->words * l->word);
     if (!j->skip || !j->y)
         return -1;
-    sk_mask_apply(j->x, l->words, l->word, j->fill, j->skip, j->y);
+    sk_mask_apply(j->from, l->words, l->word, j->fill, j->skip, j->y);
     j->plan.kernel->survey(j->y, l->words, &all, &most);
     set_tame(j, most);
     j->plan.along.weights = 0;
     sk_shape_init(&j->plan.shape, &l->array);
+    sk_affine_find(&j->plan, j->y);
     sk_plan_search(&j->plan, j->y);
     if (!is_no_fill(j, &plain))
         return 0;
@@ -100,6 +112,26 @@ static int prepare(struct job *j)
     j->skip = j->y = NULL;
     j->plan = plain;
     return 0;
+}
+
+static int prepare(struct job *j)
+{
+    struct sk_words *l = &j->l;
+    plan_init(&j->plan, l);
+    uint64_t all, most;
+    int zeros = j->plan.kernel->survey(j->x, l->words, &all, &most);
+    j->from = j->x;
+    j->plan.shift = all ? (unsigned)__builtin_ctzll(all) : 0;
+    set_tame(j, most);
+    sk_affine_find(&j->plan, j->x);
+    if (zeros && sk_zeros_on_grid(&j->plan, j->x) && take_signs(j))
+        return -1;
+    const struct sk_plan line = j->plan;
+    sk_plan_search(&j->plan, j->from);
+    /* where a fill value stands in the way of prediction, it is taken out */
+    int masked = j->plan.cost >= WELL_PREDICTED * 8 * (double)l->word && sk_mask_find(j->from, l->words, l->word, &j->fill);
+    sk_plan_search_along(&j->plan, &line, j->from);
+    return masked ? without_fill(j) : 0;
 }
 
 /* Pieces that stay large are coded for those who read them fast: the states of 32 lanes, and the first values of segments, cost some 100 bytes. */
@@ -116,14 +148,15 @@ static void set_forms(struct job *j, double bits)
 /* Returns how many bits a value is thought to take. */
 static double decide(struct job *j)
 {
-    sk_affine_find(&j->plan, j->y ? j->y : j->x);
-    double best = j->plan.cost;
+    double best = j->plan.cost + 8 * (double)j->signs.len / (double)j->l.words;
     j->mode = PREDICTED;
     if (!j->y && best > 4.0 * (double)j->l.word) {
         double direct = sk_direct_cost(&j->plan, j->x);
         if (direct < best) {
             j->mode = DIRECT, best = direct;
             j->plan.along.weights = 0;
+            j->signs.len = 0;
+            j->from = j->x;
         }
     }
     if (sk_lz_repeated(&j->l, j->x) > 0.2) {
@@ -143,13 +176,14 @@ static void put_head(const struct job *j, struct sk_buf *b)
     sk_buf_put_u64(b, j->plan.split);
     sk_buf_put(b, j->plan.orders.half, SK_AXES);
     sk_buf_put_u8(b, (uint8_t)((j->skip ? MASKED : 0) | (j->plan.tame ? TAME : 0) | (j->plan.wide ? WIDE_CLASSES : 0) |
-                               (j->plan.shape.segments ? SEGMENTS : 0) | (j->plan.along.weights ? ALONG : 0)));
+                               (j->plan.shape.segments ? SEGMENTS : 0) | (j->plan.along.weights ? ALONG : 0) | (j->signs.len ? SIGNED_ZEROS : 0)));
     if (j->plan.along.weights)
         sk_along_put(b, &j->plan.along);
     if (j->skip) {
         sk_buf_put_u64(b, j->fill);
         sk_mask_put(b, &j->plan.shape, j->skip);
     }
+    sk_buf_put(b, j->signs.data, j->signs.len);
 }
 
 static size_t max_encoded(const struct sk_array *a)
@@ -192,7 +226,7 @@ static int encode_alone(struct job *j, int level, uint8_t *out, size_t cap, size
         *made = 1 + sk_lz_encode(&j->l, j->x, j->mode == SHUFFLED_LZ, level, out + 1, cap - 1);
     } else {
         put_head(j, &b);
-        const void *seen = j->y ? j->y : j->x;
+        const void *seen = j->y ? j->y : j->from;
         int rc = j->mode == DIRECT ? sk_direct_encode(&j->plan, seen, &b)
                                    : sk_body_encode(&j->plan, seen, j->skip, &b);
         if (!rc && b.len <= bytes) {
@@ -217,8 +251,7 @@ static double piece_thought(const struct sk_words *l, const void *x)
 {
     struct job j = {.l = *l, .x = x};
     double thought = prepare(&j) ? INFINITY : decide(&j) / 8 * (double)l->words;
-    free(j.y);
-    free(j.skip);
+    job_free(&j);
     return thought;
 }
 
@@ -247,8 +280,7 @@ static int piece_encode(const struct sk_words *l, const void *x, int level, enum
         *made = bytes + 1;
     }
     sk_buf_free(&within);
-    free(j.y);
-    free(j.skip);
+    job_free(&j);
     return rc;
 }
 
@@ -311,11 +343,14 @@ static int get_head(struct job *j, struct sk_rd *r)
         return -1;
     if ((flags & SEGMENTS) && (orders[1] || sk_shape_segments(&j->plan.shape)))
         return -1;
-    if (!(flags & MASKED))
-        return 0;
-    j->fill = sk_rd_u64(r);
-    j->skip = malloc(j->l.words);
-    return j->skip ? sk_mask_get(r, &j->plan.shape, j->skip) : SAIKAI_ENOMEM;
+    if (flags & MASKED) {
+        j->fill = sk_rd_u64(r);
+        j->skip = malloc(j->l.words);
+        int rc = j->skip ? sk_mask_get(r, &j->plan.shape, j->skip) : SAIKAI_ENOMEM;
+        if (rc)
+            return rc;
+    }
+    return flags & SIGNED_ZEROS ? sk_zeros_get(r, j->l.words, &j->sign, &j->zeros) : 0;
 }
 
 static void put_fill(const struct job *j, void *x)
@@ -335,13 +370,13 @@ static int decode_alone(struct job *j, int mode, struct sk_rd *r, void *x)
 {
     plan_init(&j->plan, &j->l);
     int rc = get_head(j, r);
-    if (rc || (mode == DIRECT && j->skip))
+    if (rc || (mode == DIRECT && (j->skip || j->sign)))
         return rc ? rc : -1;
     rc = mode == DIRECT ? sk_direct_decode(&j->plan, r, x) : sk_body_decode(&j->plan, r, j->skip, x);
     rc = !rc && r->p != r->end ? -1 : rc;
     if (!rc && j->skip)
         put_fill(j, x);
-    return rc;
+    return !rc && j->sign ? sk_zeros_put(x, j->l.words, j->l.word, j->sign, j->zeros) : rc;
 }
 
 static int piece_decode(const struct sk_words *l, const uint8_t *in, size_t n, enum sk_piece_mode most, void *x)
@@ -371,7 +406,7 @@ static int piece_decode(const struct sk_words *l, const uint8_t *in, size_t n, e
         rc = sk_within_decode(&piece_ops, l, in[0], &r, x);
         break;
     }
-    free(j.skip);
+    job_free(&j);
     return rc;
 }
 

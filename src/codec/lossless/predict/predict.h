@@ -47,6 +47,7 @@ struct sk_plan {
     const struct sk_kernel *kernel;
     double cost;            /* bits per value, estimated */
     struct sk_scale affine; /* a grid that all values may lie on; step 0: none known */
+    struct sk_scale parts;  /* the same as whole parts of one, whose nearest values they are */
 };
 
 /* Chunks one after the other: what stays the same from row to row is made once. */
@@ -98,7 +99,7 @@ void sk_grid_put(struct sk_buf *b, const struct sk_scale *scale, const struct sk
 int sk_grid_get(struct sk_rd *r, struct sk_scale *scale);
 /* 1: both are the same scale of one array; b may be NULL. */
 int sk_grid_same(const struct sk_scale *a, const struct sk_scale *b);
-/* The grid offset + k * step of packed values (netCDF), from a sample, into p->affine. */
+/* The grid offset + k * step of packed values (netCDF), from a sample, into p->affine, and what of it is k / a whole number into p->parts. */
 void sk_affine_find(struct sk_plan *p, const void *x);
 
 /* A value that fills a part of the array (land, outside a body): 1 and its bits in *fill, 0: there
@@ -115,6 +116,14 @@ void sk_mask_unpack(const void *y, size_t n, size_t word, uint64_t fill, const u
  * damaged. */
 void sk_mask_put(struct sk_buf *b, const struct sk_shape *s, const uint8_t *skip);
 int sk_mask_get(struct sk_rd *r, const struct sk_shape *s, uint8_t *skip);
+
+/* Zeros with a sign, which no grid has. 1: without it these values, some of which are such zeros, lie on grids for a good part. */
+int sk_zeros_on_grid(const struct sk_plan *p, const void *x);
+/* y: x with zeros that have none; which of the zeros had one, as bytes. 0, or -1: no memory. Reading gives 1 in *sign (to be freed) for each zero that has
+ * one: 0, SAIKAI_ENOMEM, or -1: damaged; and put gives the zeros of x their signs: 0, or -1: they are not as many. */
+int sk_zeros_take(const void *x, size_t n, size_t word, void *y, struct sk_buf *signs);
+int sk_zeros_get(struct sk_rd *r, size_t n, uint8_t **sign, size_t *zeros);
+int sk_zeros_put(void *x, size_t n, size_t word, const uint8_t *sign, size_t zeros);
 
 /* Lags of a plan's classes. */
 struct sk_class_plane sk_class_plane_of(const struct sk_plan *p, const uint8_t *skip);

@@ -1,5 +1,5 @@
-/* Values on a grid: whole numbers, decimal fractions, and what packing by a power of two and an
- * offset leaves (GRIB). */
+/* Values on a grid: whole numbers and multiples of one, decimal and other fractions of one (sensors, prices, minutes of arc), and what packing
+ * by a power of two and an offset leaves (GRIB). */
 #include "codec/lossless/predict/predict.h"
 
 #include <math.h>
@@ -7,8 +7,11 @@
 
 #define PROBES 24
 #define SAMPLE 512
+#define MOST_PARTS  1e22
 
-enum { NONE = 0, BINARY = 1, DECIMAL = 2, AFFINE = 3, LOOSE = 4, SAME = 5 };
+/* Readers before PARTS know decimals of nine places. */
+enum { NONE = 0, BINARY = 1, DECIMAL = 2, AFFINE = 3, LOOSE = 4, SAME = 5, PARTS = 6 };
+enum { DECIMAL_PLACES = 9 };
 
 static double value_at(const struct sk_plan *p, const void *x, size_t i)
 {
@@ -54,19 +57,82 @@ static double binary_step(const double *v, int n)
     return lowest == 10000 ? 0 : ldexp(1, lowest);
 }
 
-/* The grid that a few values of a chunk lie on by themselves; step 0: none that is at least twice as wide as what usual values can have, so
- * that it saves them a bit. */
-static struct sk_scale own_grid(const struct sk_plan *p, const double *v, int n, double ulp)
+static uint64_t common_divisor(uint64_t a, uint64_t b)
 {
-    double ten = 1, step;
-    for (int d = 0; d < 5 && 1 / ten >= 2 * ulp; d++, ten *= 10)
-        if (decimal_fits(p, v, n, ten))
-            return (struct sk_scale){
-                .shift = p->shift, .decimal = 1, .step = 1 / ten, .inverse = ten};
-    step = binary_step(v, n);
-    if (step >= 2 * ulp && isfinite(step) && isfinite(1 / step))
-        return (struct sk_scale){
-            .shift = p->shift, .power = 1, .ref = v[0], .step = step, .inverse = 1 / step};
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static struct sk_scale parts_of_one(const struct sk_plan *p, double parts)
+{
+    return (struct sk_scale){.shift = p->shift, .decimal = 1, .step = 1 / parts, .inverse = parts};
+}
+
+/* The widest grid of some multiples of 1 / ten: of halves, twentieths …, or of more than ones. A power of two is multiplied with faster than
+ * divided by. */
+static struct sk_scale widest(const struct sk_plan *p, const double *v, int n, double ten)
+{
+    uint64_t all = 0, whole = ten < 0x1p50 ? (uint64_t)ten : 0;
+    int e;
+    for (int i = 0; i < n && all != 1; i++)
+        all = common_divisor((uint64_t)fabs(rint(v[i] * ten)), all);
+    double divisor = (double)common_divisor(whole, all), parts = ten / divisor, step = whole == 1 ? (double)all : 1 / parts;
+    if (step == 1)
+        return parts_of_one(p, 1);
+    if (frexp(step, &e) == 0.5)
+        return (struct sk_scale){.shift = p->shift, .power = 1, .step = step, .inverse = 1 / step};
+    return step < 1 ? parts_of_one(p, parts) : (struct sk_scale){.shift = p->shift, .step = step, .inverse = 1 / step};
+}
+
+/* Powers of ten up to the last that is a double. */
+static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                              1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+#define MOST_PLACES ((int)(sizeof tens / sizeof *tens) - 1)
+
+/* The most decimal places that a grid of these values may have: it is at least twice as wide as what usual values can have, so that it saves
+ * them a bit, and numbers are not too large. -1: they have more. What has fewer has these, too. */
+static int most_places(const struct sk_plan *p, const double *v, int n, double ulp)
+{
+    const double most_number = p->word == 4 ? 0x1p29 : 0x1p50;
+    double most = 0;
+    int places = -1;
+    for (int i = 0; i < n; i++)
+        most = fmax(most, fabs(v[i]));
+    while (places < MOST_PLACES && 1 / tens[places + 1] >= 2 * ulp && most * tens[places + 1] < most_number - 1)
+        places++;
+    return places >= 0 && decimal_fits(p, v, n, tens[places]) ? places : -1;
+}
+
+/* Grids that a few values of a chunk lie on by themselves. */
+struct own {
+    const double *v;
+    int n, most, next; /* decimal places, twice in next: the widest grid, and those of all places */
+    int ended;
+    double ulp;
+};
+
+/* The next of them, from those of few decimal places on. step 0: there is no further one. */
+static struct sk_scale own_grid(const struct sk_plan *p, struct own *o)
+{
+    while (o->next / 2 <= o->most) {
+        const double ten = tens[o->next / 2];
+        const int again = o->next++ & 1;
+        if (!decimal_fits(p, o->v, o->n, ten))
+            continue;
+        struct sk_scale own = widest(p, o->v, o->n, ten);
+        if (!again)
+            return own;
+        if (own.inverse != ten)
+            return parts_of_one(p, ten);
+    }
+    double step = o->ended ? 0 : binary_step(o->v, o->n);
+    o->ended = 1;
+    if (step >= 2 * o->ulp && isfinite(step) && isfinite(1 / step))
+        return (struct sk_scale){.shift = p->shift, .power = 1, .ref = o->v[0], .step = step, .inverse = 1 / step};
     return (struct sk_scale){.shift = p->shift};
 }
 
@@ -84,22 +150,40 @@ void sk_grid_find(const struct sk_plan *p, const void *x, size_t n, struct sk_sc
     }
     if (!varied || m < PROBES)
         return;
-    struct sk_scale own = own_grid(p, v, m, spacing(p, sum)), affine = p->affine;
-    affine.shift = p->shift;
+    struct own all = {.v = v, .n = m, .ulp = spacing(p, sum)};
+    all.most = most_places(p, v, m, all.ulp);
+    struct sk_scale own = own_grid(p, &all), affine = p->affine, parts = p->parts;
+    affine.shift = parts.shift = p->shift;
     /* the coarser one; that of the whole array need not hold here */
+    if (parts.step > 1.5 * own.step && p->kernel->on_grid(x, n, &parts)) {
+        *scale = parts;
+        return;
+    }
     for (; affine.step > 1.5 * own.step && affine.loose < 2; affine.loose++)
         if (p->kernel->on_grid(x, n, &affine)) {
             *scale = affine;
             return;
         }
-    if (own.step != 0 && p->kernel->on_grid(x, n, &own))
-        *scale = own;
+    for (; own.step != 0; own = own_grid(p, &all))
+        if (p->kernel->on_grid(x, n, &own)) {
+            *scale = own;
+            return;
+        }
 }
 
 int sk_grid_same(const struct sk_scale *a, const struct sk_scale *b)
 {
     return b && a->step == b->step && a->ref == b->ref && a->loose == b->loose &&
            a->decimal == b->decimal;
+}
+
+/* Decimal places of so many parts of one; -1: they are no such power of ten. */
+static int places_of(double parts)
+{
+    int places = 0;
+    for (; parts >= 10 && fmod(parts, 10) == 0; parts /= 10)
+        places++;
+    return parts == 1 && places <= DECIMAL_PLACES ? places : -1;
 }
 
 void sk_grid_put(struct sk_buf *b, const struct sk_scale *scale, const struct sk_scale *before)
@@ -109,9 +193,12 @@ void sk_grid_put(struct sk_buf *b, const struct sk_scale *scale, const struct sk
         sk_buf_put_u8(b, NONE);
     } else if (sk_grid_same(scale, before)) {
         sk_buf_put_u8(b, SAME);
-    } else if (scale->decimal) {
+    } else if (scale->decimal && places_of(scale->inverse) >= 0) {
         sk_buf_put_u8(b, DECIMAL);
-        sk_buf_put_u8(b, (uint8_t)lrint(log10(scale->inverse)));
+        sk_buf_put_u8(b, (uint8_t)places_of(scale->inverse));
+    } else if (scale->decimal) {
+        sk_buf_put_u8(b, PARTS);
+        sk_buf_put_f64(b, scale->inverse);
     } else if (scale->power) {
         frexp(scale->step, &e);
         sk_buf_put_u8(b, BINARY);
@@ -140,7 +227,7 @@ int sk_grid_get(struct sk_rd *r, struct sk_scale *scale)
         int d = sk_rd_u8(r);
         scale->decimal = 1;
         scale->inverse = 1;
-        if (d > 9)
+        if (d > DECIMAL_PLACES)
             return -1;
         while (d--)
             scale->inverse *= 10;
@@ -153,6 +240,12 @@ int sk_grid_get(struct sk_rd *r, struct sk_scale *scale)
         scale->power = 1;
         scale->step = ldexp(1, e - 2001);
         scale->inverse = 1 / scale->step;
+    } else if (kind == PARTS) {
+        scale->decimal = 1;
+        scale->inverse = sk_rd_f64(r);
+        scale->step = 1 / scale->inverse;
+        if (!(scale->inverse >= 1 && scale->inverse <= MOST_PARTS) || rint(scale->inverse) != scale->inverse)
+            return -1;
     } else if (kind == AFFINE || kind == LOOSE) {
         scale->ref = sk_rd_f64(r);
         scale->step = sk_rd_f64(r);
@@ -165,6 +258,8 @@ int sk_grid_get(struct sk_rd *r, struct sk_scale *scale)
 }
 
 /* ---- grids of any step ---- */
+
+#define NEARLY 1e-5 /* a part of what a step is */
 
 static int by_value(const void *a, const void *b)
 {
@@ -218,7 +313,7 @@ void sk_affine_find(struct sk_plan *p, const void *x)
 {
     double v[SAMPLE], off = 0;
     int n = p->shape.total >= SAMPLE ? sorted_sample(p, x, v) : 0;
-    p->affine = (struct sk_scale){0};
+    p->affine = p->parts = (struct sk_scale){0};
     if (n < 16)
         return;
     double most = fmax(fabs(v[0]), fabs(v[n - 1])), ulp = spacing(p, most);
@@ -232,6 +327,9 @@ void sk_affine_find(struct sk_plan *p, const void *x)
         fabs(v[n - 1] - last * step) < 8 * ulp) {
         s.ref = 0;
         s.step = fabs(v[n - 1]) > fabs(v[0]) ? v[n - 1] / last : v[0] / rint(v[0] / step);
+        double parts = rint(1 / s.step);
+        if (parts > 1 && fabs(1 / s.step - parts) < NEARLY * parts)
+            p->parts = parts_of_one(p, parts);
     } else {
         for (int i = 0; i < n; i++)
             off += v[i] - v[0] - rint((v[i] - v[0]) / step) * step;

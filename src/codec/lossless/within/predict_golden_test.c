@@ -27,6 +27,7 @@ static const struct {
     {"few-f32-1", 0x57bb9372e0d65624},
     {"folded-f32-2", 0xbc37bb4f6e8acfc1},
     {"folded-few-f32-1", 0xcde8ab326c0181e7},
+    {"parts-f64-1", 0x16857e83fa49ad9f},
     {"predict-constant-f32-2", 0x49c3e9018335bad4},
     {"predict-masked-f64-1", 0x0e9318162a4fce6f},
     {"predict-masked-f64-3", 0x61e5db9a12ef3a06},
@@ -50,6 +51,9 @@ static const struct {
     {"wide-direct-f32-1", 0x228eaeaf26481825},
     {"wide-f32-2", 0x206f98174d15f3af},
     {"wide-f32-3", 0xcc97cd0226c2cb43},
+    {"zeros-all-f64-2", 0x9dc7589824f6df4f},
+    {"zeros-bits-f64-1", 0x480e235fe1adee19},
+    {"zeros-row-f64-2", 0x94f1e3d2c6beaaf8},
 };
 
 /* As in fuzzing.h: u8 type - 1, u8 dimensions, u16 each, the piece. */
