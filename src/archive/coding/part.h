@@ -80,6 +80,7 @@ struct sk_coder {
     struct sk_text *text; /* NULL until it is needed */
     struct sk_rows *rows; /* the same */
     struct sk_frames *frames;
+    int trial;            /* 1: what a form leaves is asked of a sample: bytes do not take the place of what is taken apart */
     int same_rows;        /* 1: rows after others may be those of the part that was encoded before */
     /* what tells when the stored bytes of the block that is decoded next are there; NULL: they are
      */

@@ -52,6 +52,7 @@ static int read_pieces(struct sk_ska_plan *p, const struct sk_ska_segment *segme
 static size_t try_one(struct sk_coder *c, struct sk_part *part, const struct sk_recipe *r)
 {
     struct sk_buf out = {0};
+    c->trial = 1;
     size_t n = sk_block_encode(c, part, 1, r, &out, NULL) ? part->size_bytes : out.len;
     sk_buf_free(&out);
     return n;
