@@ -376,8 +376,7 @@ double sk_rows_bits(const uint8_t *in, size_t n, const struct row_past *past, co
     return choose_columns(&s, &own);
 }
 
-/* Bits of a byte of in[0, n) in the rows of l; INFINITY: there are too few. */
-static double bits_by(const uint8_t *in, size_t n, const struct row_layout *l)
+double sk_rows_bits_by(const uint8_t *in, size_t n, const struct row_layout *l)
 {
     struct looks s = {in, l->width ? n / l->width : 0, l->width, l->lag, l->past, {0}};
     double bits = 0;
@@ -399,7 +398,7 @@ static double bits_by(const uint8_t *in, size_t n, const struct row_layout *l)
 
 int sk_rows_fit(const uint8_t *in, size_t n, uint32_t most, const struct row_layout *l)
 {
-    double bits = bits_by(in, n, l);
+    double bits = sk_rows_bits_by(in, n, l);
     return bits < INFINITY && fabs(bits - l->bits) <= l->bits / 64 && is_as_likely(in, n, most, l->likely);
 }
 
@@ -418,8 +417,9 @@ int sk_rows_again(const uint8_t *in, size_t n, uint32_t most, struct row_layout 
     return 1;
 }
 
-int sk_rows_about_fit(const uint8_t *in, size_t n, double more, const struct row_layout *l)
+int sk_rows_are_as(double bits, double more, double something, const struct row_layout *l)
 {
-    static const double NOTHING = 0.02; /* of a bit: what has not changed */
-    return bits_by(in, n, l) <= l->bits * (1 + more) + NOTHING;
+    static const double MUCH_LESS = 0.75;
+    something *= LOOKS;
+    return bits <= l->bits * (1 + more) + something && bits >= l->bits * MUCH_LESS - something;
 }

@@ -169,7 +169,10 @@ uint32_t sk_rows_width(const uint8_t *in, size_t n, uint32_t most);
 int sk_rows_fit(const uint8_t *in, size_t n, uint32_t most, const struct row_layout *l);
 /* 1: the same, but for the columns, which are chosen anew: rows are as wide and as far apart as there. */
 int sk_rows_again(const uint8_t *in, size_t n, uint32_t most, struct row_layout *l);
-/* 1: it costs no more than what it cost there, and this share of that: to look again would hardly pay. */
-int sk_rows_about_fit(const uint8_t *in, size_t n, double more, const struct row_layout *l);
+/* Bits that in[0, n) takes in the rows of l, in the unit of l->bits; INFINITY: there are too few rows. */
+double sk_rows_bits_by(const uint8_t *in, size_t n, const struct row_layout *l);
+/* 1: so many are no more than l took, and this share of that, nor so few that other rows might well take much less; `something` bits of a byte more or
+ * less are neither. */
+int sk_rows_are_as(double bits, double more, double something, const struct row_layout *l);
 
 #endif

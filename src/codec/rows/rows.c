@@ -5,6 +5,7 @@
 #include "codec/rows/off.h"
 #include "codec/text/coded.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct sk_rows {
@@ -159,17 +160,19 @@ static int is_array(const struct sk_rows *t)
     return t->after && t->element;
 }
 
-/* 1: the piece has the layout of the one before. After others pieces are as short as the segments of files, and to look for rows takes much
- * longer than to code them: until so many bytes have come, what costs little more than it did will do. */
-static int fits(const struct sk_rows *t, const uint8_t *in, size_t n, int past)
+/* 1: the piece has the layout of the one before, by which it costs `bits`. After others pieces are as short as the segments of files, and to look
+ * for rows takes much longer than to code them: until so many bytes have come, what costs little more than it did will do. */
+static int fits(const struct sk_rows *t, const uint8_t *in, size_t n, int past, double *bits)
 {
     enum { SOON = 256 << 10 };
-    static const double LITTLE = 1.0 / 8, HARDLY = 1.0 / 64;
+    static const double LITTLE = 1.0 / 8, HARDLY = 1.0 / 64, SOMETHING = 0.06;
+    *bits = INFINITY;
     if (!t->after)
         return sk_rows_fit(in, n, t->most, &t->layout);
     if (is_array(t) && t->compared == past && t->since < SOON) /* the same variable, soon after */
         return 1;
-    return t->compared == past && sk_rows_about_fit(in, n, t->since < SOON ? LITTLE : HARDLY, &t->layout);
+    *bits = sk_rows_bits_by(in, n, &t->layout);
+    return t->compared == past && sk_rows_are_as(*bits, t->since < SOON ? LITTLE : HARDLY, SOMETHING, &t->layout);
 }
 
 /* The layout of in[0, n). To look for rows takes longer than to see that they are those of before. 1: what comes after the past and is
@@ -177,21 +180,45 @@ static int fits(const struct sk_rows *t, const uint8_t *in, size_t n, int past)
 static int find_layout(struct sk_rows *t, const uint8_t *in, size_t n)
 {
     enum { MARK = 4, ALL_WIDTHS = 4 };
-    struct row_layout *l = &t->layout;
+    static const double LESS = 0.98;
+    struct row_layout *l = &t->layout, before = *l;
     struct row_past past = past_at(t, 0);
     uint32_t width = t->known && ++t->looks % ALL_WIDTHS ? l->width : 0; /* rows that change are mostly as long as before */
+    double bits = INFINITY;
     if (t->known) {
-        l->past = (struct row_past){past.p, past.rows / l->width};
-        if (fits(t, in, n, past.rows > 0) || (!t->after && sk_rows_again(in, n, t->most, l)))
+        before.past = l->past = (struct row_past){past.p, past.rows / l->width};
+        if (fits(t, in, n, past.rows > 0, &bits) || (!t->after && sk_rows_again(in, n, t->most, l)))
             return 0;
     }
     t->compared = past.rows > 0;
     t->since = 0;
     sk_rows_find(in, n, t->most, t->after ? t->element : 0, width, &past, l);
+    if (bits < INFINITY && l->bits > LESS * bits) { /* nothing better was found */
+        *l = before;
+        l->bits = bits;
+    }
     if (!t->after || t->element || !l->width || n <= MARK)
         return 0;
     past = past_at(t, MARK);
     return sk_rows_bits(in + MARK, n - MARK, &past, l) < 0.9 * l->bits;
+}
+
+/* How many of in[0, n) after others are rows as its first `looked` bytes are: a file may have arrays of several kinds. */
+static size_t alike(const struct sk_rows *t, const uint8_t *in, size_t n, size_t looked)
+{
+    enum { STEP = 64 << 10 };
+    static const double LITTLE = 1.0 / 8, SOMETHING = 0.25;
+    struct row_layout further = t->layout;
+    if (!further.width)
+        return n;
+    size_t step = STEP / further.width * further.width, at = looked / further.width * further.width;
+    for (; at + 2 * step <= n; at += step) {
+        struct row_past past = past_at(t, at);
+        further.past = (struct row_past){past.p, past.rows / further.width};
+        if (!sk_rows_are_as(sk_rows_bits_by(in + at, step, &further), LITTLE, SOMETHING, &further))
+            return at;
+    }
+    return n;
 }
 
 static void put_layout(const struct sk_rows *t, const struct row_layout *l, size_t n, struct sk_buf *numbers)
@@ -212,15 +239,17 @@ static void put_layout(const struct sk_rows *t, const struct row_layout *l, size
 /* The beginning of in[0, all), to the end of a row where it goes on. */
 static int put_piece(struct sk_rows *t, const uint8_t *in, size_t all, size_t *taken, struct sk_buf *bytes, struct sk_buf *numbers)
 {
-    enum { MARK = 4 };
+    enum { MARK = 4, FIRST = 256 << 10 };
     struct row_layout *l = &t->layout;
-    size_t rows = 0, n = all < ROWS_PIECE ? all : ROWS_PIECE;
+    size_t rows = 0, n = all < ROWS_PIECE ? all : ROWS_PIECE, looked = t->after && n > 2 * FIRST ? FIRST : n;
     int rc = 0;
-    if (find_layout(t, in, n)) {
+    if (find_layout(t, in, looked)) {
         n = MARK;
         l->width = 0;
     }
     t->known = l->width > 0;
+    if (looked < n)
+        n = alike(t, in, n, looked);
     if (n < all && l->width)
         n = n / l->width * l->width;
     *taken = n;

@@ -315,12 +315,42 @@ static void what_changes_smoothly(void **state)
         fail_msg("%zu bytes after the same field, %zu alone", with, alone);
 }
 
+/* Two arrays in a file, as HDF5 has them: records of which a few fields change, and pairs of numbers that all change. Each has the rows that it
+ * has alone, whichever comes first. */
+static void arrays_of_two_kinds(void **state)
+{
+    (void)state;
+    enum { RECORDS = 6000, FIELDS = 9, PAIRS = 1 << 16, RECORD_BYTES = 8 * FIELDS * RECORDS, PAIR_BYTES = 16 * PAIRS, ALL = RECORD_BYTES + PAIR_BYTES };
+    static double records[2][RECORDS][FIELDS], pairs[2][PAIRS][2];
+    static uint8_t sets[2][ALL];
+    for (int i = 0; i < RECORDS; i++)
+        for (int f = 0; f < FIELDS; f++) {
+            records[0][i][f] = 1 + uneven();
+            records[1][i][f] = records[0][i][f] + (f < 2 ? 1e-6 * uneven() : 0);
+        }
+    for (int i = 0; i < PAIRS; i++)
+        for (int k = 0; k < 2; k++) {
+            pairs[0][i][k] = uneven() - 0.5;
+            pairs[1][i][k] = pairs[0][i][k] * (1 + 0.01 * uneven());
+        }
+    size_t each = after((uint8_t *)records[1], RECORD_BYTES, (uint8_t *)records[0], RECORD_BYTES, 0) + after((uint8_t *)pairs[1], PAIR_BYTES, (uint8_t *)pairs[0], PAIR_BYTES, 0);
+    for (int last = 0; last < 2; last++) {
+        for (int set = 0; set < 2; set++) {
+            memcpy(sets[set] + (last ? PAIR_BYTES : 0), records[set], RECORD_BYTES);
+            memcpy(sets[set] + (last ? 0 : RECORD_BYTES), pairs[set], PAIR_BYTES);
+        }
+        size_t both = after(sets[1], ALL, sets[0], ALL, 0);
+        if (both > each + each / 16)
+            fail_msg("%zu bytes in one file, %zu in two", both, each);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(structures), cmocka_unit_test(wide_structures), cmocka_unit_test(complex_numbers), cmocka_unit_test(big_endian_numbers),
         cmocka_unit_test(anything_comes_back), cmocka_unit_test(pieces), cmocka_unit_test(damage),
-        cmocka_unit_test(what_changes_a_little), cmocka_unit_test(what_changes_smoothly),
+        cmocka_unit_test(what_changes_a_little), cmocka_unit_test(what_changes_smoothly), cmocka_unit_test(arrays_of_two_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
