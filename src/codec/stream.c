@@ -258,13 +258,13 @@ static void encode_some(void *arg)
 }
 
 /* Where repeats lie farther from each other than a piece is long, or few values want a dictionary that is long, pieces are as large as those of codecs that keep a bound:
- * prediction, which knows what to do with them, sees them then. */
+ * prediction, which knows what to do with them, sees them then. Where steps hardly differ, pieces have many of them: the first of each is paid for. */
 static size_t piece_bytes(const struct encoder *e, const char *chain, const struct sk_array *a)
 {
     size_t bytes = sk_stream_piece_bytes(chain, a, &e->opt), large = sk_cut_bounded_bytes(a);
     if (e->opt.piece_bytes || sk_chain_lossy(&e->chain) || e->chain.step[0] != &sk_codec_predict)
         return bytes;
-    return sk_repeats_beyond(a, e->in, bytes, large) ? large : bytes;
+    return sk_repeats_beyond(a, e->in, bytes, large) ? large : sk_steps_reach(a, e->in, bytes, large);
 }
 
 /* Everything the pieces need to know; the frame's header is in *head. */

@@ -35,7 +35,7 @@ struct sk_stream_options {
     struct sk_codec_options
         codec;   /* bound, level, parameter; range 0: computed over the whole variable */
     int threads; /* 0: as many as processors this process may use; 1: the caller's thread alone */
-    size_t piece_bytes; /* 0: made from the array's size (1 to 4 MiB; with a bound, or where `predict` has repeats far apart to find, 16 to 32 MiB) */
+    size_t piece_bytes; /* 0: made from the array's size (1 to 4 MiB; with a bound, or where `predict` has repeats far apart to find, 16 to 32 MiB; where steps hardly change, 64 of them up to that) */
     int bare;   /* 1: only the coded pieces, no frame: with the chain "gzip" what gunzip reads */
     int verify; /* 1: decode each piece at once, compare, and record the largest error */
     const char *what; /* name of the variable, for messages; NULL: "array" */

@@ -166,6 +166,31 @@ static int seed_grid(const char *dir, const char *name, const struct sk_array *a
     return rc;
 }
 
+/* Steps of which each is as the one before, but for a few values. */
+static int seed_steps(const char *dir, const char *name, const struct sk_array *a)
+{
+    size_t n = sk_array_size_bytes(a), made = 0, words = n / 4, step = words / a->dims[0];
+    float *x = malloc(n);
+    uint8_t *out = malloc(sk_codec_predict.max_encoded(a));
+    struct sk_buf b = {0};
+    uint64_t state = 10;
+    for (size_t i = 0; i < words; i++) {
+        uint64_t r = sk_sample_next(&state) >> 16;
+        x[i] = i < step ? (float)i / 10 + (float)(r % 64) / 300 : r % 20 ? x[i - step] : (float)(r % 5000) / 7;
+    }
+    int rc = sk_codec_predict.encode(a, x, NULL, out, sk_codec_predict.max_encoded(a), &made, NULL);
+    sk_buf_put_u8(&b, (uint8_t)(a->type - 1));
+    sk_buf_put_u8(&b, (uint8_t)a->ndims);
+    for (int k = 0; k < a->ndims; k++)
+        sk_buf_put_u16(&b, (uint16_t)a->dims[k]);
+    sk_buf_put(&b, out, made);
+    rc = rc ? rc : save(dir, "predict_fuzz", name, &b);
+    sk_buf_free(&b);
+    free(x);
+    free(out);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     static const struct sk_array shapes[] = {{SAIKAI_F64, 3, {5, 9, 17}},
@@ -207,6 +232,7 @@ int main(int argc, char **argv)
     rc |= seed_grid(argv[1], "zeros-all-f64-2", &(struct sk_array){SAIKAI_F64, 2, {50, 40}}, 1000000, 1);
     rc |= seed_grid(argv[1], "zeros-row-f64-2", &(struct sk_array){SAIKAI_F64, 2, {50, 60}}, 10000000, 2);
     rc |= seed_grid(argv[1], "zeros-bits-f64-1", &(struct sk_array){SAIKAI_F64, 1, {1500}}, 100000, 3);
+    rc |= seed_steps(argv[1], "steps-f32-3", &(struct sk_array){SAIKAI_F32, 3, {20, 30, 34}});
     rc |= seed_frame(argv[1], "fpc+gzip", &shapes[0], 1);
     rc |= seed_frame(argv[1], "predict", &shapes[1], 0);
     rc |= seed_frame(argv[1], "shuffle+zstd", &shapes[2], 6);

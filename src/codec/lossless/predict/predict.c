@@ -2,7 +2,7 @@
  *
  * Bytes: u8 mode | for RAW the array's bytes; for LZ and SHUFFLED_LZ a zstd frame; for FEW and FOLDED as in within.c; else u8 shift |
  * u64 row length of a split axis (0: none) | u8 orders[SK_AXES] | u8 flags (1 masked, 2 tame, 4 classes in
- * 32 lanes, 8 one row in segments, 16 a filter along the values, 32 zeros with signs) | (the filter) | (u64 fill | mask) |
+ * 32 lanes, 8 one row in segments, 16 a filter along the values, 32 zeros with signs, 64 the first step apart) | (u8 orders[SK_AXES] of the first step) | (the filter) | (u64 fill | mask) |
  * (u64 zeros | mask of those with a sign) | body. Complex arrays, and arrays whose last dimension has 2 to 7 values, are
  * coded one component after the other. */
 #include "codec/lossless/lossless.h"
@@ -21,8 +21,8 @@
 enum { RAW = SK_PIECE_RAW, PREDICTED = SK_PIECE_PREDICTED, DIRECT = SK_PIECE_DIRECT, LZ = SK_PIECE_LZ, SHUFFLED_LZ = SK_PIECE_SHUFFLED_LZ };
 
 /* what readers of the first version did not know: classes in 32 lanes, one long row in segments; later ones: a filter along the values, and
- * still later ones: zeros with a sign */
-enum { MASKED = 1, TAME = 2, WIDE_CLASSES = 4, SEGMENTS = 8, ALONG = 16, SIGNED_ZEROS = 32, ALL_FLAGS = 63 };
+ * still later ones: zeros with a sign, orders of the first step of the slowest axis */
+enum { MASKED = 1, TAME = 2, WIDE_CLASSES = 4, SEGMENTS = 8, ALONG = 16, SIGNED_ZEROS = 32, FIRST_APART = 64, ALL_FLAGS = 127 };
 
 #define WELL_PREDICTED 0.1 /* share of bits left */
 #define HARDLY_VARIES  12  /* times smaller */
@@ -105,6 +105,7 @@ static int without_fill(struct job *j)
     sk_shape_init(&j->plan.shape, &l->array);
     sk_affine_find(&j->plan, j->y);
     sk_plan_search(&j->plan, j->y);
+    sk_plan_search_first(&j->plan, j->y);
     if (!is_no_fill(j, &plain))
         return 0;
     free(j->skip);
@@ -131,6 +132,8 @@ static int prepare(struct job *j)
     /* where a fill value stands in the way of prediction, it is taken out */
     int masked = j->plan.cost >= WELL_PREDICTED * 8 * (double)l->word && sk_mask_find(j->from, l->words, l->word, &j->fill);
     sk_plan_search_along(&j->plan, &line, j->from);
+    if (!masked)
+        sk_plan_search_first(&j->plan, j->from);
     return masked ? without_fill(j) : 0;
 }
 
@@ -154,7 +157,7 @@ static double decide(struct job *j)
         double direct = sk_direct_cost(&j->plan, j->x);
         if (direct < best) {
             j->mode = DIRECT, best = direct;
-            j->plan.along.weights = 0;
+            j->plan.along.weights = j->plan.apart = 0;
             j->signs.len = 0;
             j->from = j->x;
         }
@@ -176,7 +179,10 @@ static void put_head(const struct job *j, struct sk_buf *b)
     sk_buf_put_u64(b, j->plan.split);
     sk_buf_put(b, j->plan.orders.half, SK_AXES);
     sk_buf_put_u8(b, (uint8_t)((j->skip ? MASKED : 0) | (j->plan.tame ? TAME : 0) | (j->plan.wide ? WIDE_CLASSES : 0) |
-                               (j->plan.shape.segments ? SEGMENTS : 0) | (j->plan.along.weights ? ALONG : 0) | (j->signs.len ? SIGNED_ZEROS : 0)));
+                               (j->plan.shape.segments ? SEGMENTS : 0) | (j->plan.along.weights ? ALONG : 0) | (j->signs.len ? SIGNED_ZEROS : 0) |
+                               (j->plan.apart ? FIRST_APART : 0)));
+    if (j->plan.apart)
+        sk_buf_put(b, j->plan.first.half, SK_AXES);
     if (j->plan.along.weights)
         sk_along_put(b, &j->plan.along);
     if (j->skip) {
@@ -320,33 +326,49 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
     return rc ? sk_fail(err, SAIKAI_ENOMEM, "codec predict: no memory for %zu bytes", n) : 0;
 }
 
+static int get_orders(struct sk_rd *r, struct sk_orders *o)
+{
+    const uint8_t *orders = sk_rd_bytes(r, SK_AXES);
+    if (!orders)
+        return -1;
+    memcpy(o->half, orders, SK_AXES);
+    for (int k = 0; k < SK_AXES; k++)
+        if (orders[k] > SK_MAX_HALVES)
+            return -1;
+    return 0;
+}
+
+/* What some flags exclude, and what they bring. 0, or -1: damaged. */
+static int get_forms(struct sk_plan *p, int flags, struct sk_rd *r)
+{
+    p->tame = (flags & TAME) != 0;
+    p->wide = (flags & WIDE_CLASSES) != 0;
+    p->apart = (flags & FIRST_APART) != 0;
+    if ((flags & MASKED) && (flags & (WIDE_CLASSES | SEGMENTS | ALONG)))
+        return -1;
+    if (p->apart && ((flags & SEGMENTS) || p->shape.axes == 1 || get_orders(r, &p->first)))
+        return -1;
+    if ((flags & ALONG) && ((flags & SEGMENTS) || p->shape.axes != 1 || sk_along_get(r, &p->along)))
+        return -1;
+    return (flags & SEGMENTS) && (p->orders.half[1] || sk_shape_segments(&p->shape)) ? -1 : 0;
+}
+
 /* The plan of a piece as its head tells it. 0, SAIKAI_ENOMEM, or -1: damaged. */
 static int get_head(struct job *j, struct sk_rd *r)
 {
     j->plan.shift = sk_rd_u8(r);
     uint64_t split = sk_rd_u64(r);
-    const uint8_t *orders = sk_rd_bytes(r, SK_AXES);
-    int flags = sk_rd_u8(r);
-    if (r->bad || j->plan.shift >= 8 * j->l.word || flags > ALL_FLAGS)
+    int rc = get_orders(r, &j->plan.orders), flags = sk_rd_u8(r);
+    if (rc || r->bad || j->plan.shift >= 8 * j->l.word || flags > ALL_FLAGS)
         return -1;
-    memcpy(j->plan.orders.half, orders, SK_AXES);
-    for (int k = 0; k < SK_AXES; k++)
-        if (orders[k] > SK_MAX_HALVES)
-            return -1;
     if (split && (split > j->l.words || sk_shape_split(&j->plan.shape, (size_t)split)))
         return -1;
-    j->plan.tame = (flags & TAME) != 0;
-    j->plan.wide = (flags & WIDE_CLASSES) != 0;
-    if ((flags & MASKED) && (flags & (WIDE_CLASSES | SEGMENTS | ALONG)))
-        return -1;
-    if ((flags & ALONG) && ((flags & SEGMENTS) || j->plan.shape.axes != 1 || sk_along_get(r, &j->plan.along)))
-        return -1;
-    if ((flags & SEGMENTS) && (orders[1] || sk_shape_segments(&j->plan.shape)))
+    if (get_forms(&j->plan, flags, r))
         return -1;
     if (flags & MASKED) {
         j->fill = sk_rd_u64(r);
         j->skip = malloc(j->l.words);
-        int rc = j->skip ? sk_mask_get(r, &j->plan.shape, j->skip) : SAIKAI_ENOMEM;
+        rc = j->skip ? sk_mask_get(r, &j->plan.shape, j->skip) : SAIKAI_ENOMEM;
         if (rc)
             return rc;
     }
@@ -370,7 +392,7 @@ static int decode_alone(struct job *j, int mode, struct sk_rd *r, void *x)
 {
     plan_init(&j->plan, &j->l);
     int rc = get_head(j, r);
-    if (rc || (mode == DIRECT && (j->skip || j->sign)))
+    if (rc || (mode == DIRECT && (j->skip || j->sign || j->plan.apart)))
         return rc ? rc : -1;
     rc = mode == DIRECT ? sk_direct_decode(&j->plan, r, x) : sk_body_decode(&j->plan, r, j->skip, x);
     rc = !rc && r->p != r->end ? -1 : rc;

@@ -38,6 +38,8 @@ struct sk_along {
 struct sk_plan {
     struct sk_shape shape;
     struct sk_orders orders;
+    struct sk_orders first; /* of the first step of the slowest axis, which has none before it; with apart */
+    int apart;
     struct sk_along along; /* in place of orders */
     size_t split; /* row length the fastest axis was split into, 0: not */
     unsigned shift;
@@ -50,11 +52,18 @@ struct sk_plan {
     struct sk_scale parts;  /* the same as whole parts of one, whose nearest values they are */
 };
 
+/* The orders of rows whose index on the outer axes is at[1 …]. */
+static inline const struct sk_orders *sk_orders_at(const struct sk_plan *p, const size_t at[SK_AXES])
+{
+    return p->apart && !at[p->shape.axes - 1] ? &p->first : &p->orders;
+}
+
 /* Chunks one after the other: what stays the same from row to row is made once. */
 struct sk_predictor {
     const struct sk_plan *plan;
+    const struct sk_orders *orders; /* what terms and degrees are of; NULL: none yet */
     struct sk_terms terms;
-    int near[SK_AXES]; /* what terms are for; -1: none yet */
+    int near[SK_AXES]; /* what terms are for */
     int degree[4];     /* along the row: for its first three values, and the others */
     double c[4][4];
 };
@@ -76,6 +85,8 @@ void sk_restore_rows(struct sk_predictor *p, const struct sk_chunk *c, size_t ro
 /* Choose orders (and a split) by trying them on a sample. plan->shape, word, kernel and shift are
  * set. */
 void sk_plan_search(struct sk_plan *p, const void *x);
+/* Then, where little but the steps before tells what a step of the slowest axis is, orders for its first one. */
+void sk_plan_search_first(struct sk_plan *p, const void *x);
 /* Bits per value that is not skipped, by the plan that was found. */
 double sk_plan_cost(const struct sk_plan *p, const void *x, const uint8_t *skip);
 /* Then, where no value is skipped: a filter along the values in place of what was found, where it is much shorter. line: the plan as it was before. */

@@ -158,7 +158,7 @@ static size_t rows_alike(const struct sk_plan *p, const struct sk_scale *scales,
     const size_t nx = p->shape.n[0], before = c->next_row - c->rows, left = p->shape.n[1] - c->at[1], first = *k;
     struct sk_chunk next = *c, last = *c;
     size_t rows = 0, at_last = first;
-    if (!p->kernel->restore_rows || c->from || 2 * c->at[1] < p->orders.half[1] || left < FEWEST_ROWS || nx < SHORTEST_ROW)
+    if (!p->kernel->restore_rows || c->from || 2 * c->at[1] < sk_orders_at(p, c->at)->half[1] || (p->shape.axes == 2 && p->apart && !c->at[1]) || left < FEWEST_ROWS || nx < SHORTEST_ROW)
         return 0;
     for (size_t n = first;;) {
         if (next.to == nx) {

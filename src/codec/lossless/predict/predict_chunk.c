@@ -38,9 +38,13 @@ static const void *at(const struct sk_plan *p, const void *x, size_t i)
 
 void sk_predictor_init(struct sk_predictor *p, const struct sk_plan *plan)
 {
-    unsigned halves = plan->orders.half[0];
     p->plan = plan;
-    p->near[0] = -1;
+    p->orders = NULL;
+}
+
+static void set_degrees(struct sk_predictor *p)
+{
+    unsigned halves = p->orders->half[0];
     for (unsigned i = 0; i <= SK_EDGE; i++)
         p->degree[i] = sk_operator(halves > 2 * i ? 2 * i : halves, p->c[i]);
 }
@@ -48,15 +52,19 @@ void sk_predictor_init(struct sk_predictor *p, const struct sk_plan *plan)
 /* Terms depend on how near a row is to the edges of the outer axes, up to the highest order. */
 static void set_terms(struct sk_predictor *p, const struct sk_chunk *c)
 {
-    int same = p->near[0] == 0;
+    const struct sk_orders *orders = sk_orders_at(p->plan, c->at);
+    int same = p->orders == orders;
+    if (!same) {
+        p->orders = orders;
+        set_degrees(p);
+    }
     for (int k = 1; k < SK_AXES; k++) {
         int near = c->at[k] < SK_EDGE ? (int)c->at[k] : SK_EDGE;
         same &= near == p->near[k];
         p->near[k] = near;
     }
-    p->near[0] = 0;
     if (!same)
-        sk_terms_init(&p->terms, &p->plan->shape, &p->plan->orders, c->at);
+        sk_terms_init(&p->terms, &p->plan->shape, orders, c->at);
 }
 
 /* v[-3 … ] of a chunk or a row of it into store; returns v. */

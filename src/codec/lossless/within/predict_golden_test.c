@@ -48,6 +48,7 @@ static const struct {
     {"predict-special-c64-1", 0xefa562772c24d248},
     {"predict-zeros-f32-2", 0xa59e6c8bf3758ba4},
     {"segments-f32-1", 0x9179dd4f04516fb8},
+    {"steps-f32-3", 0x4ae175770dc74db5},
     {"wide-direct-f32-1", 0x228eaeaf26481825},
     {"wide-f32-2", 0x206f98174d15f3af},
     {"wide-f32-3", 0xcc97cd0226c2cb43},

@@ -8,4 +8,7 @@
  * not show it. Takes as long as a few thousand probes. */
 int sk_repeats_beyond(const struct sk_array *a, const void *in, size_t part, size_t most);
 
+/* Bytes of a piece, part or at most `most`, that has many steps of the slowest dimension where most values of a step are those of the step before; else part. */
+size_t sk_steps_reach(const struct sk_array *a, const void *in, size_t part, size_t most);
+
 #endif
