@@ -164,6 +164,8 @@ static int put_rows(struct sk_coder *c, const struct sk_part *p, const struct sk
     (void)r;
     if (!before || !c->same_rows)
         sk_rows_begin(c->rows);
+    else if (c->same_rows > 1)
+        sk_rows_doubt(c->rows);
     if (sk_coder_room(bytes, p->size_bytes)) /* at once, as to grow it would be to copy it */
         bytes->len = 0;
     sk_rows_elements(c->rows, element_of(p));

@@ -81,7 +81,7 @@ struct sk_coder {
     struct sk_rows *rows; /* the same */
     struct sk_frames *frames;
     int trial;            /* 1: what a form leaves is asked of a sample: bytes do not take the place of what is taken apart */
-    int same_rows;        /* 1: rows after others may be those of the part that was encoded before */
+    int same_rows;        /* rows after others are those of the part that was encoded before: 0 no, 1 where they take about as much, 2 where no others take less */
     /* what tells when the stored bytes of the block that is decoded next are there; NULL: they are
      */
     const struct sk_arriving *arriving;

@@ -78,7 +78,7 @@ static uint32_t *find_files(const struct sk_ska *a, const struct sk_ska *before)
 
 int sk_archive_delta_numbers(const struct sk_ska_plan *p)
 {
-    return p->opt.memory_bytes / 4 >= (uint64_t)p->comparing * (2 * SK_TEXT_MEMORY + SK_ROWS_MEMORY);
+    return p->opt.memory_bytes / 4 >= (uint64_t)p->comparing * (2 * (SK_TEXT_MEMORY + SK_ROWS_MEMORY));
 }
 
 int sk_archive_delta_new(struct sk_ska_plan *p, int count, struct sk_archive_delta **out,
@@ -197,18 +197,21 @@ struct by_itself {
     size_t bytes;
 };
 
-/* Whether a part may take less as bytes after those below than it takes by now: what it has that is not below takes no less than it does alone. */
+/* Whether a part may take less as bytes after those below than it takes by now: what it has that is not below takes no less than it does alone, and rows
+ * of which nothing repeats there take no less as bytes than as rows. */
 static int bytes_may_be_less(struct seat *s, const struct sk_part *p, const struct sk_after_chance *c, const struct sk_part *below, double now)
 {
-    static const double PERHAPS = 1.1, CLEARLY = 0.8;
-    int text = c->by.form != SK_FORM_ROWS_AFTER;
+    static const double PERHAPS = 1.1, HARDLY = 1.02, CLEARLY = 0.8, SOME = 0.98;
+    int text = c->by.form != SK_FORM_ROWS_AFTER, rows = c->alone->form == SK_FORM_ROWS || c->alone->form == SK_FORM_WIDE;
+    double alone, after;
     if (c->numbers && c->bytes > 0 && c->alone_bytes > 0 &&
         (text ? (1 - sk_after_same_lines(p, below)) * c->alone_bytes >= PERHAPS * now : c->bytes <= CLEARLY * c->alone_bytes))
         return 0;
-    return sk_after_bytes_take(&s->room, p, below) < PERHAPS * now;
+    after = sk_after_bytes_take(&s->room, p, below, &alone);
+    return after < (rows ? HARDLY : PERHAPS) * now && (!rows || after < SOME * alone);
 }
 
-/* A part as what it is alone, or after the one below, whichever is shorter. known: its rows are those of its pieces. */
+/* A part as what it is alone, or after the one below, whichever is shorter. known: its rows are those of its pieces, as same_rows has it. */
 static int encode_part(struct seat *s, struct sk_part *p, const struct sk_after_chance *c, const struct by_itself *alone, int known,
                        const struct sk_part *const *below, struct saikai_error *err)
 {
@@ -228,8 +231,9 @@ static int encode_part(struct seat *s, struct sk_part *p, const struct sk_after_
     /* what filters and records make of bytes is not told by a piece, but that they have been compressed already; where numbers take much less than alone, they
      * have changed, and bytes are others */
     int dense = alone->data && (double)alone->bytes > DENSE * (double)p->size_bytes;
-    int unsure = !dense && (r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter)) && (double)(s->out.len - start) > CHANGED * (double)alone->bytes;
-    if (!rc && builds(r) && (unsure || (dense ? sk_after_repeats(p, *below) : bytes_may_be_less(s, p, c, *below, (double)(s->out.len - start))))) {
+    double by_itself = alone->data ? (double)alone->bytes : sk_after_alone(c, s->out.len - start);
+    int unsure = !dense && (r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter)) && (double)(s->out.len - start) > CHANGED * by_itself;
+    if (!rc && builds(r) && (dense || unsure ? sk_after_repeats(p, *below) : bytes_may_be_less(s, p, c, *below, (double)(s->out.len - start)))) {
         struct sk_recipe by = sk_after_bytes(r);
         rc = encode_after(s, p, &by, below, start, err);
     }
@@ -321,7 +325,7 @@ static int look_at_parts(struct sk_archive_delta *g, struct seat *s, size_t i, s
         if (rc)
             break;
         more[k] = sk_after_look(&s->room, &parts[k], r, numbers, &below[k]);
-        s->rows_of = more[k].pieces_alone > 0 ? 0 : more[k].bytes > 0 ? k + 1 : s->rows_of;
+        s->rows_of = more[k].bytes > 0 ? k + 1 : s->rows_of;
     }
     return rc ? sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts") : 0;
 }
@@ -339,7 +343,7 @@ static int encode_parts(struct sk_archive_delta *g, struct seat *s, size_t i, st
         struct sk_part *p = &parts[k];
         const struct sk_after_chance *chance = &s->chances[k];
         struct by_itself by_itself = {NULL, 0};
-        size_t start = alone->len;
+        size_t start = alone->len, before = s->out.len;
         in_file_order(p);
         if (below[k] && find_places(g, s, p, below[k]))
             rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts");
@@ -348,9 +352,9 @@ static int encode_parts(struct sk_archive_delta *g, struct seat *s, size_t i, st
             by_itself = (struct by_itself){alone->data + start, alone->len - start};
         }
         if (!rc)
-            rc = encode_part(s, p, chance, &by_itself, s->rows_of == k + 1, &below[k], err);
+            rc = encode_part(s, p, chance, &by_itself, s->rows_of != k + 1 ? 0 : chance->pieces_alone > 0 ? 2 : 1, &below[k], err);
         *all_alone &= by_itself.data != NULL;
-        *expected += by_itself.data ? (double)by_itself.bytes : chance->alone_bytes;
+        *expected += by_itself.data ? (double)by_itself.bytes : sk_after_alone(chance, s->out.len - before);
         sk_log(SK_LOG_DEBUG, "archive: block %zu, part %u, %s: %zu bytes, %.0f alone%s, about %.0f after the set before (of the same pieces alone: %.0f), %zu so far", i, k,
                g->p->a.classes[g->p->a.parts[b->first + k].class].key, p->size_bytes, by_itself.data ? (double)by_itself.bytes : chance->alone_bytes,
                by_itself.data ? "" : " about", chance->bytes, chance->pieces_alone, s->out.len);

@@ -388,10 +388,10 @@ static int write_first(struct sk_ska_plan *p, const struct place *to, int twice,
     return rc;
 }
 
-/* What leaves much less than the archive before, on which nearly all of it builds, and which was not longer than what else there is, is not either. */
-static int is_much_less_than_before(const struct sk_ska_plan *p, const struct sk_archive_stats *st)
+/* What leaves less than the archive before, on which nearly all of it builds, and which was not longer than what else there is, is not either. */
+static int is_less_than_before(const struct sk_ska_plan *p, const struct sk_archive_stats *st)
 {
-    static const double NEARLY_ALL = 0.9, MUCH_LESS = 0.9;
+    static const double NEARLY_ALL = 0.9, LESS = 0.97;
     const struct sk_ska *now = &p->a, *before = p->previous ? p->previous->a : NULL;
     uint64_t builds = 0, raw = 0, stored = 0;
     if (!now->previous || !before || before->depth || sk_ska_plan_strong(p))
@@ -402,7 +402,7 @@ static int is_much_less_than_before(const struct sk_ska_plan *p, const struct sk
         raw += before->blocks[i].size_bytes;
         stored += before->blocks[i].stored_bytes;
     }
-    return (double)builds >= NEARLY_ALL * (double)st->raw_bytes && (double)st->stored_bytes * (double)raw <= MUCH_LESS * (double)stored * (double)st->raw_bytes;
+    return (double)builds >= NEARLY_ALL * (double)st->raw_bytes && (double)st->stored_bytes * (double)raw <= LESS * (double)stored * (double)st->raw_bytes;
 }
 
 /* By samples of each variable; then whatever else leaves less. */
@@ -414,7 +414,7 @@ static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
     /* what the samples of `auto` said */
     uint64_t near = p->near_bytes, dense = p->dense_bytes;
     /* what is nearly all in the archive before is nowhere shorter */
-    if (!rc && ((p->a.previous && st->stored_bytes < st->raw_bytes / 64) || is_much_less_than_before(p, st)))
+    if (!rc && ((p->a.previous && st->stored_bytes < st->raw_bytes / 64) || is_less_than_before(p, st)))
         return 0;
     struct sk_beside b = {0};
     uint64_t was = st->stored_bytes;

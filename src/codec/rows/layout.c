@@ -322,24 +322,49 @@ static uint32_t find_lag(const uint8_t *in, size_t rows, size_t width, const str
     return least < lag_bits(&s, 1, 1, UINT32_MAX) + POINTS ? best : 1;
 }
 
+/* The shortest part of a width for which nearly as many bytes speak, 0: there is none. Of several rows together more may be alike than of one. */
+static uint32_t part_of(const uint8_t *in, size_t n, uint32_t width)
+{
+    enum { PARTS = 8, SHORT = 24 };
+    uint32_t alike[ROW_WIDE / 4 + 1], best, sum;
+    if (count_alike(in, n, width, alike, &best, &sum))
+        return 0;
+    for (uint32_t k = PARTS; k > 1; k--)
+        if (width % (4 * k) == 0 && width / k > SHORT && alike[width / k / 4] >= best - best / 8)
+            return width / k;
+    return 0;
+}
+
+/* What the rows of l cost, and the tables of their columns, in bits of a byte; of few rows the same ones are looked at several times, and seem to cost less than
+ * they do. */
+static double with_tables(const struct row_layout *l, size_t rows)
+{
+    static const double TABLE = 320, SEEMS = 0.25;
+    double few = rows < LOOKS ? 1 + SEEMS * (1 - (double)rows / LOOKS) : 1;
+    return l->bits * few + l->columns * TABLE * LOOKS / (double)rows / l->width;
+}
+
 /* Of the width that most bytes speak for, and of short ones that no byte speaks for (of numbers of one kind the shortest alone), the one whose
- * columns cost the least. known: 0, or the width of the rows before. */
+ * columns cost the least; after others also of a part of the first one. known: 0, or the width of the rows before. */
 static void choose_width(const uint8_t *in, size_t n, uint32_t most, size_t element, uint32_t known, const struct row_past *past,
                          struct row_layout *l)
 {
-    static const uint8_t widths[] = {0, 8, 16, 24};
     uint32_t likely = element && known ? known : sk_rows_width(in, n, element ? ROW_ARRAY : most);
+    const uint32_t widths[] = {likely, 8, 16, 24, likely && past->rows && !element ? part_of(in, n, likely) : 0};
     struct row_layout best = {.lag = 1};
     double least = INFINITY;
-    for (size_t i = 0; likely && i < (element ? 2 : sizeof widths); i++) {
-        l->width = widths[i] ? widths[i] : likely;
+    for (size_t i = 0; likely && i < (element ? 2 : sizeof widths / sizeof *widths); i++) {
+        l->width = widths[i];
+        if (!l->width)
+            continue;
         struct looks s = {in, n / l->width, l->width, 1, {past->p, past->rows / l->width}, {0}};
-        if ((i && (l->width == likely || (known && l->width != known))) || s.rows < LOOKS / 4)
+        if ((i && i < 4 && (l->width == likely || (known && l->width != known))) || s.rows < LOOKS / 4)
             continue;
         choose_looks(&s);
         l->bits = choose(&s, element, l);
-        if (l->bits < 0.97 * least) {
-            least = l->bits;
+        double bits = past->rows ? with_tables(l, s.rows) : l->bits;
+        if (bits < (i < 4 ? 0.97 : 1) * least) {
+            least = bits;
             best = *l;
         }
     }

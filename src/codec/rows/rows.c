@@ -10,6 +10,7 @@
 
 struct sk_rows {
     int known;     /* 1: the layout is that of the piece before */
+    int doubted;   /* 1: of which others are looked for all the same, and it stays where these are no better */
     int compared;  /* 1: which came after others, and was compared with these */
     size_t since;  /* bytes since it was looked for */
     unsigned looks; /* how often it was looked for in bytes that go on */
@@ -85,9 +86,14 @@ static inline unsigned next_level(unsigned level, unsigned symbol)
 
 void sk_rows_begin(struct sk_rows *t)
 {
-    t->known = 0;
+    t->known = t->doubted = 0;
     t->since = 0;
     t->looks = 0;
+}
+
+void sk_rows_doubt(struct sk_rows *t)
+{
+    t->doubted = t->known;
 }
 
 static inline __attribute__((always_inline)) void put_words_of(int n, const uint8_t *in, size_t rows, const struct row_layout *l, const struct row_column *c, uint8_t *to)
@@ -183,14 +189,17 @@ static int find_layout(struct sk_rows *t, const uint8_t *in, size_t n)
     static const double LESS = 0.98;
     struct row_layout *l = &t->layout, before = *l;
     struct row_past past = past_at(t, 0);
-    uint32_t width = t->known && ++t->looks % ALL_WIDTHS ? l->width : 0; /* rows that change are mostly as long as before */
+    uint32_t width = t->known && !t->doubted && ++t->looks % ALL_WIDTHS ? l->width : 0; /* rows that change are mostly as long as before */
     double bits = INFINITY;
     if (t->known) {
         before.past = l->past = (struct row_past){past.p, past.rows / l->width};
-        if (fits(t, in, n, past.rows > 0, &bits) || (!t->after && sk_rows_again(in, n, t->most, l)))
+        if (t->doubted)
+            bits = sk_rows_bits_by(in, n, l);
+        else if (fits(t, in, n, past.rows > 0, &bits) || (!t->after && sk_rows_again(in, n, t->most, l)))
             return 0;
     }
     t->compared = past.rows > 0;
+    t->doubted = 0;
     t->since = 0;
     sk_rows_find(in, n, t->most, t->after ? t->element : 0, width, &past, l);
     if (bits < INFINITY && l->bits > LESS * bits) { /* nothing better was found */
@@ -211,7 +220,7 @@ static size_t alike(const struct sk_rows *t, const uint8_t *in, size_t n, size_t
     struct row_layout further = t->layout;
     if (!further.width)
         return n;
-    size_t step = STEP / further.width * further.width, at = looked / further.width * further.width;
+    size_t least = 5 * (size_t)further.lag, step = (STEP / further.width > least ? STEP / further.width : least) * further.width, at = looked / further.width * further.width;
     for (; at + 2 * step <= n; at += step) {
         struct row_past past = past_at(t, at);
         further.past = (struct row_past){past.p, past.rows / further.width};

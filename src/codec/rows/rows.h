@@ -30,6 +30,8 @@ void sk_rows_elements(struct sk_rows *t, size_t bytes);
 
 /* The bytes that are put next have nothing to do with those before. */
 void sk_rows_begin(struct sk_rows *t);
+/* They may be rows as those before, where none are found that take less. */
+void sk_rows_doubt(struct sk_rows *t);
 /* Take n bytes apart: n bytes or less for a general compressor are appended to `bytes`, all the rest to `numbers`. SAIKAI_ENOMEM. */
 int sk_rows_put(struct sk_rows *t, const uint8_t *in, size_t n, struct sk_buf *bytes, struct sk_buf *numbers, struct saikai_error *err);
 /* Put n bytes together again of all n_bytes of the bytes and of what is read from `numbers`, which may be followed by other bytes.

@@ -40,10 +40,10 @@ struct sk_recipe sk_after_numbers(const struct sk_part *p, const struct sk_recip
 
 /* About what pieces from all over a part leave of all of it, after the part below: anywhere in that, since what was taken out as a
  * repeat, here or there, has moved the rest. */
-double sk_after_bytes_take(struct sk_after_room *w, const struct sk_part *p, const struct sk_part *below)
+double sk_after_bytes_take(struct sk_after_room *w, const struct sk_part *p, const struct sk_part *below, double *alone)
 {
     enum { PIECE = 24 << 10, PIECES = 4, MOST = 32 << 20, QUICK = 3 };
-    size_t n = p->size_bytes, beside = below->size_bytes < MOST ? below->size_bytes : MOST, stored;
+    size_t n = p->size_bytes, beside = below->size_bytes < MOST ? below->size_bytes : MOST, stored, by_itself;
     const uint8_t *some = p->raw;
     int backend = SK_BACKEND_ZSTD;
     if (n > 2 * PIECES * PIECE) {
@@ -57,8 +57,12 @@ double sk_after_bytes_take(struct sk_after_room *w, const struct sk_part *p, con
         n = PIECES * PIECE;
     }
     void *to = sk_buf_ok(&w->piece) ? sk_coder_room(&w->coder.packed, sk_pack_bound(n)) : NULL;
+    *alone = (double)p->size_bytes;
     if (!to || !n || !beside)
         return (double)p->size_bytes;
+    if (!sk_pack(&w->coder.packer, &backend, QUICK, some, n, to, &by_itself, NULL))
+        *alone = (double)by_itself / (double)n * (double)p->size_bytes;
+    backend = SK_BACKEND_ZSTD;
     sk_stream_after(&w->coder, below->raw + (below->size_bytes - beside) / 2, beside);
     if (sk_pack(&w->coder.packer, &backend, QUICK, some, n, to, &stored, NULL))
         return 0;
@@ -81,8 +85,10 @@ static inline size_t slot_of(uint64_t v)
 
 int sk_after_repeats(const struct sk_part *p, const struct sk_part *below)
 {
+    enum { ENOUGH = LOOKS / 64 };
     uint64_t word[SLOTS];
     uint8_t used[SLOTS] = {0};
+    size_t found = 0;
     if (p->size_bytes < LOOKS * WORD || below->size_bytes < WORD)
         return 1; /* so few that it is soon found out */
     for (size_t k = 0; k < LOOKS; k++) { /* of two in one slot the last one counts */
@@ -92,12 +98,14 @@ int sk_after_repeats(const struct sk_part *p, const struct sk_part *below)
         word[slot_of(v)] = v;
         used[slot_of(v)] = 1;
     }
-    for (const uint8_t *b = below->raw, *end = b + below->size_bytes - WORD; b <= end; b++) {
+    for (const uint8_t *b = below->raw, *end = b + below->size_bytes - WORD; b <= end && found < ENOUGH; b++) {
         uint64_t v = word_at(b);
-        if (used[slot_of(v)] && word[slot_of(v)] == v)
-            return 1;
+        if (used[slot_of(v)] && word[slot_of(v)] == v) {
+            used[slot_of(v)] = 0;
+            found++;
+        }
     }
-    return 0;
+    return found == ENOUGH;
 }
 
 /* A word of a line, from behind its first few bytes, which many have; 0: it has no more. */
@@ -169,23 +177,55 @@ static size_t one_piece(struct sk_after_room *w, const struct sk_part *p, const 
     return *n && sk_block_encode(&w->coder, &piece, 1, r, &w->piece, NULL) ? SIZE_MAX : w->piece.len;
 }
 
-/* The same by columns, of pieces from all over the part; few bytes are all looked at. below NULL: alone. */
+enum { PIECE_MOST = 40 << 10, PIECE_LEAST = 8 << 10, PIECES = 4 };
+
+/* What leaves more than so much of pieces finds nothing. */
+static const double NOTHING = 0.97;
+
+/* Where the k-th piece of a part begins. */
+static size_t piece_at(const struct sk_part *p, size_t k)
+{
+    return p->size_bytes / (2 * PIECES) * (2 * k + 1);
+}
+
+/* 1: all bytes are about as frequent in these pieces of a part, as in what has been compressed. */
+static int is_flat(const struct sk_part *p, size_t piece)
+{
+    static const double FLAT = 1.05; /* of the least sum of squares that there can be */
+    uint32_t count[256] = {0};
+    double squares = 0, n = (double)(PIECES * piece);
+    for (size_t k = 0; k < PIECES; k++)
+        for (size_t i = 0; i < piece; i++)
+            count[p->raw[piece_at(p, k) + i]]++;
+    for (int i = 0; i < 256; i++)
+        squares += (double)count[i] * count[i];
+    return squares * 256 < FLAT * n * n;
+}
+
+static int is_text(int form)
+{
+    return form == SK_FORM_TEXT || form == SK_FORM_LABELLED || form == SK_FORM_TEXT_AFTER || form == SK_FORM_LABELLED_AFTER;
+}
+
+/* The same by columns, of pieces from all over the part; few bytes are all looked at, and of what has been compressed the first one. below NULL:
+ * alone. */
 static double about_numbers(struct sk_after_room *w, const struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below)
 {
-    enum { MOST = 40 << 10, LEAST = 8 << 10, PIECES = 4 };
     size_t stored = 0, seen = 0, piece = p->size_bytes / (2 * PIECES);
-    if (piece < LEAST)
+    if (piece < PIECE_LEAST)
         return 0;
-    piece = piece < MOST ? piece : MOST;
+    piece = piece < PIECE_MOST ? piece : PIECE_MOST;
     struct sk_recipe quick = *r; /* of so few bytes of numbers by their place another level leaves about the same */
-    quick.level = r->form != SK_FORM_TEXT_AFTER && r->form != SK_FORM_LABELLED_AFTER && (!below || r->level == LEVEL_ROWS) ? 1 : r->level;
+    quick.level = !is_text(r->form) && (!below || r->level == LEVEL_ROWS) ? 1 : r->level;
     for (size_t k = 0; k < PIECES; k++) {
         w->coder.same_rows = k > 0;
-        size_t n = piece, one = one_piece(w, p, &quick, below, p->size_bytes / (2 * PIECES) * (2 * k + 1), &n);
+        size_t n = piece, one = one_piece(w, p, &quick, below, piece_at(p, k), &n);
         if (one == SIZE_MAX)
             return 0;
         stored += one;
         seen += n;
+        if (!k && (double)stored >= NOTHING * (double)seen && is_flat(p, piece))
+            break;
     }
     return seen ? (double)stored / (double)seen * (double)p->size_bytes : 0;
 }
@@ -194,6 +234,23 @@ static double about_numbers(struct sk_after_room *w, const struct sk_part *p, co
 static double about_alone(const struct sk_part *p, const struct sk_recipe *r)
 {
     return r->form == SK_FORM_PREDICT || sk_form_apart(r->form) ? r->share * (double)p->size_bytes : 0;
+}
+
+/* 1: pieces of a part that is coded so tell what all of it takes as well as pieces by columns do. */
+static int pieces_tell(const struct sk_recipe *r)
+{
+    return r->backend == SK_BACKEND_ZSTD && (r->form == SK_FORM_ROWS || r->form == SK_FORM_WIDE || is_text(r->form) || (r->form == SK_FORM_BYTES && r->filter));
+}
+
+/* The same pieces alone, by rows of their own: the coder goes on knowing those after the part below. */
+static double about_alone_too(struct sk_after_room *w, const struct sk_part *p, const struct sk_recipe *r)
+{
+    struct sk_rows *known = w->coder.rows;
+    w->coder.rows = NULL;
+    double bytes = about_numbers(w, p, r, NULL);
+    sk_rows_free(w->coder.rows);
+    w->coder.rows = known;
+    return bytes;
 }
 
 struct sk_after_chance sk_after_look(struct sk_after_room *w, const struct sk_part *p, const struct sk_recipe *r, int numbers,
@@ -206,8 +263,8 @@ struct sk_after_chance sk_after_look(struct sk_after_room *w, const struct sk_pa
     c.bytes = about_numbers(w, p, &c.by, below);
     w->coder.previous = NULL;
     w->coder.places = NULL;
-    if ((r->form == SK_FORM_ROWS || r->form == SK_FORM_WIDE) && r->backend == SK_BACKEND_ZSTD && !sk_after_is_clear(&c))
-        c.pieces_alone = about_numbers(w, p, r, NULL);
+    if (pieces_tell(r) && !sk_after_is_clear(&c) && c.bytes < NOTHING * (double)p->size_bytes)
+        c.pieces_alone = about_alone_too(w, p, r);
     return c;
 }
 
@@ -239,8 +296,17 @@ int sk_after_is_clear(const struct sk_after_chance *c)
     return c->bytes > 0 && c->bytes <= (c->alone->form == SK_FORM_PREDICT ? CLEARLY_PREDICTED : CLEARLY) * c->alone_bytes;
 }
 
+double sk_after_alone(const struct sk_after_chance *c, size_t bytes)
+{
+    static const double ABOUT = 1.03;
+    double as_pieces = c->bytes > 0 && (double)bytes <= ABOUT * c->bytes ? c->pieces_alone / c->bytes * (double)bytes : 0;
+    return as_pieces > c->alone_bytes ? as_pieces : c->alone_bytes;
+}
+
 int sk_after_is_hopeless(const struct sk_after_chance *c, size_t size_bytes, size_t bytes)
 {
-    static const double MUCH_MORE = 1.2, MORE_PREDICTED = 1.02, NOTHING = 0.97; /* what leaves more than so much of pieces finds nothing */
+    static const double MUCH_MORE = 1.2, MORE_PREDICTED = 1.02, AS_MUCH = 0.985, AS_MUCH_TEXT = 1.02;
+    if (c->pieces_alone > 0 && c->bytes >= (is_text(c->alone->form) ? AS_MUCH_TEXT : AS_MUCH) * c->pieces_alone)
+        return 1;
     return c->bytes >= (c->alone->form == SK_FORM_PREDICT ? MORE_PREDICTED : MUCH_MORE) * (double)bytes || c->bytes >= NOTHING * (double)size_bytes;
 }

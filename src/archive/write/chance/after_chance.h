@@ -25,9 +25,9 @@ struct sk_after_chance {
 struct sk_recipe sk_after_bytes(const struct sk_recipe *r);
 struct sk_recipe sk_after_numbers(const struct sk_part *p, const struct sk_recipe *r);
 
-/* About what all of a part takes as bytes after those below, wherever they are there. */
-double sk_after_bytes_take(struct sk_after_room *w, const struct sk_part *p, const struct sk_part *below);
-/* 1: some of the bytes of a part are below, wherever; asked at a thousand places, for what has been compressed already and has nothing else to gain. */
+/* About what all of a part takes as bytes after those below, wherever they are there; *alone: by the same quick compressor alone. */
+double sk_after_bytes_take(struct sk_after_room *w, const struct sk_part *p, const struct sk_part *below, double *alone);
+/* 1: one in 64 of the bytes of a part are below, wherever; asked at a thousand places, for what has nothing else to gain. */
 int sk_after_repeats(const struct sk_part *p, const struct sk_part *below);
 /* Of the lines of a part of text the share that is below, wherever. */
 double sk_after_same_lines(const struct sk_part *p, const struct sk_part *below);
@@ -46,5 +46,8 @@ int sk_after_saves_too_little(const struct sk_after_chance *parts, size_t count)
 /* 1: it takes so much less after the one below that it need not be made alone; so much more than `bytes` that it need not be made after it. */
 int sk_after_is_clear(const struct sk_after_chance *c);
 int sk_after_is_hopeless(const struct sk_after_chance *c, size_t size_bytes, size_t bytes);
+/* About what a part takes alone that takes so many bytes after the one below and has not been made alone: as its sample says, or more, as the same pieces do
+ * where these were right about what it takes after the one below. */
+double sk_after_alone(const struct sk_after_chance *c, size_t bytes);
 
 #endif

@@ -96,8 +96,17 @@ static void what_is_clear(void **state)
     assert_true(sk_after_is_clear(&same));
     same.pieces_alone = 1120;
     assert_false(sk_after_is_clear(&same));
+    assert_true(sk_after_alone(&same, 550) == 1000); /* its sample says more than the pieces do */
+    same.pieces_alone = 2300;
+    assert_true(fabs(sk_after_alone(&same, 550) - 1150) < 1e-6);
+    assert_true(sk_after_alone(&same, 1200) == 1000); /* the pieces were wrong */
     same.bytes = 0;
     assert_false(sk_after_is_clear(&same));
+    /* nor is it made where they take no less */
+    same = (struct sk_after_chance){.alone = &rows, .alone_bytes = 1000, .numbers = 1, .bytes = 1100, .pieces_alone = 1110};
+    assert_true(sk_after_is_hopeless(&same, 2000, 1000));
+    same.pieces_alone = 1130;
+    assert_false(sk_after_is_hopeless(&same, 2000, 1000));
     const struct sk_recipe r = {.form = SK_FORM_BYTES};
     const struct sk_after_chance nothing = {.alone = &r, .numbers = 1, .bytes = 1950};
     assert_true(sk_after_is_hopeless(&nothing, 2000, 1990)); /* finds nothing, whatever it takes alone */
@@ -129,11 +138,11 @@ static void rows_are_held_against_themselves(void **state)
     }
 }
 
-/* One part in a hundred of what does not shrink is below, at another place: it is found, and nothing where there is nothing. */
+/* One part in 25 of what does not shrink is below, at another place: it is found, and nothing where there is nothing, or too little to save anything. */
 static void what_repeats_is_found(void **state)
 {
     (void)state;
-    enum { BYTES = 2 << 20, SAME = BYTES / 100 };
+    enum { BYTES = 2 << 20, SAME = BYTES / 25 };
     uint8_t *a = malloc(BYTES), *b = malloc(BYTES);
     assert_true(a && b);
     for (size_t i = 0; i < BYTES; i++) {
@@ -147,10 +156,53 @@ static void what_repeats_is_found(void **state)
     memset(a, 7, BYTES / 2); /* fill is no repeat */
     memset(b, 7, BYTES / 2);
     assert_int_equal(sk_after_repeats(&p, &below), 0);
+    memcpy(a + BYTES / 4 * 3, b + BYTES - SAME - 3, SAME / 8);
+    assert_int_equal(sk_after_repeats(&p, &below), 0);
     memcpy(a + BYTES / 4 * 3, b + BYTES - SAME - 3, SAME);
     assert_int_equal(sk_after_repeats(&p, &below), 1);
     below.size_bytes = 7;
     assert_int_equal(sk_after_repeats(&p, &below), 1); /* too few to ask */
+    free(a);
+    free(b);
+}
+
+/* Of what has been compressed one piece is enough, and of text and of filtered bytes the same pieces are made alone, too. */
+static void pieces_of_other_forms(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 20 };
+    uint8_t *a = malloc(BYTES), *b = malloc(BYTES);
+    assert_true(a && b);
+    for (int text = 0; text < 3; text++) {
+        const struct sk_recipe r = {.form = text == 2 ? SK_FORM_TEXT : SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 3, .filter = text == 1 ? SK_FILTER_SHUFFLE8 : 0};
+        struct sk_ska_segment s = {.box = {1, 1, BYTES}};
+        struct sk_part p = {.type = SAIKAI_U8, .segments = &s, .count = 1, .raw = a, .size_bytes = BYTES, .native = 1}, below = p;
+        const struct sk_part *previous = &below;
+        uint64_t place = 0;
+        struct sk_after_room w = {.places = &place};
+        below.raw = b;
+        for (size_t i = 0; i < BYTES; i += 16) {
+            double x = uneven() + 1e-8 * uneven(), y = x * (1 + 1e-3 * uneven());
+            char one[20];
+            memcpy(a + i, &x, 8);
+            memcpy(a + i + 8, &y, 8);
+            memcpy(b + i, &y, 8);
+            memcpy(b + i + 8, &x, 8);
+            for (int k = 0; k < 16 && !text; k++) {
+                uneven();
+                a[i + k] = (uint8_t)(seed >> 24);
+            }
+            if (text == 2) {
+                memcpy(a + i, one, (size_t)snprintf(one, sizeof one, "%15.11f\n", x));
+                memcpy(b + i, one, (size_t)snprintf(one, sizeof one, "%15.11f\n", y));
+            }
+        }
+        struct sk_after_chance c = sk_after_look(&w, &p, &r, 1, &previous);
+        if (text ? c.pieces_alone <= 0 || !sk_after_is_clear(&c) : c.pieces_alone > 0 || sk_after_is_clear(&c) || !sk_after_is_hopeless(&c, BYTES, BYTES))
+            fail_msg("%d: %g of %g", text, c.bytes, c.pieces_alone);
+        sk_coder_free(&w.coder);
+        sk_buf_free(&w.piece);
+    }
     free(a);
     free(b);
 }
@@ -184,6 +236,6 @@ static void lines_that_are_below(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_tell), cmocka_unit_test(a_block_needs_to_save_enough), cmocka_unit_test(what_is_clear), cmocka_unit_test(rows_are_held_against_themselves), cmocka_unit_test(what_repeats_is_found), cmocka_unit_test(lines_that_are_below)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_tell), cmocka_unit_test(a_block_needs_to_save_enough), cmocka_unit_test(what_is_clear), cmocka_unit_test(rows_are_held_against_themselves), cmocka_unit_test(what_repeats_is_found), cmocka_unit_test(pieces_of_other_forms), cmocka_unit_test(lines_that_are_below)};
     return sk_backend_here(SK_BACKEND_ZSTD) < 0 ? 77 : cmocka_run_group_tests(tests, NULL, NULL);
 }
