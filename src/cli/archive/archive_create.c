@@ -16,6 +16,7 @@
 #include "cli/archive/archive_say.h"
 #include "cli/archive/archive_watch.h"
 #include "cli/cli.h"
+#include "cli/archive/heap.h"
 #include "cli/archive/interrupt.h"
 #include "cli/kinds.h"
 #include "cli/mpi_group.h"
@@ -238,6 +239,7 @@ static int create(const char *to, const struct archive_inputs *in, const struct 
 /* *left: what could not be read. */
 static int create_once(const struct args *a, int count, char **operands, struct cli_archive_left *left, struct saikai_error *err)
 {
+    enum { HEAP = 64 << 20 };
     struct cli_archive_own own;
     struct archive_inputs in = {.follow = a->follow, .exclude = &a->exclude, .own = &own, .leave_out = cli_archive_leave_out, .leave_arg = left};
     struct sk_archive_options o = a->o;
@@ -257,6 +259,8 @@ static int create_once(const struct args *a, int count, char **operands, struct 
     o.leave_arg = left;
     o.entries = in.entries;
     o.entry_count = in.entry_count;
+    if (!o.memory_bytes) /* else it is to be as little as can be */
+        cli_heap_keep((size_t)HEAP);
     cli_progress_begin(&bar, "archive", 1);
     if (!a->quiet)
         cli_archive_show(&o.progress, &o.progress_arg, &bar);
