@@ -135,6 +135,13 @@ static void parts_of_one_are_no_more_than_they_are(void **state)
         if (got > 10)
             fail_msg("parts of %d: %.2f bits", parts[k], got);
     }
+    /* seconds as parts of days, which are far from 0 for their distances */
+    double day = 59000;
+    for (int i = 0; i < N; i++) {
+        day += (30 + rint(8 * noise(&s))) / 86400;
+        x[i] = rint(day * 86400) / 86400;
+    }
+    assert_true(bits(&t) < 6);
     /* and multiples of more than one */
     for (int i = 0; i < N; i++)
         x[i] = 5e4 * rint(some(&s, i, 1, 256));
@@ -153,6 +160,33 @@ static void few_of_the_places_do_not_mislead(void **state)
     for (int i = 0; i < N; i++)
         x[i] = written(5000 * noise(&s), i % 50 == 7 ? 5 : 0);
     assert_true(bits(&t) < 32);
+    end(&t);
+}
+
+/* What is missing now and then is not on the grid of the others, and too rare to be seen as what fills the array. */
+static void rare_gaps_do_not_hide_a_grid(void **state)
+{
+    (void)state;
+    const double gaps[] = {NAN, INFINITY};
+    struct task t;
+    begin(&t, SAIKAI_F64);
+    double *x = t.x;
+    for (size_t k = 0; k < sizeof gaps / sizeof *gaps; k++) {
+        uint64_t s = 9;
+        for (int i = 0; i < N; i++) {
+            x[i] = written(some(&s, i, 1e-8, 1024), 8);
+            if (sk_sample_next(&s) / 3 % 300 == 0)
+                x[i] = gaps[k];
+        }
+        double got = bits(&t);
+        if (got > 13.5)
+            fail_msg("%f: %.2f bits", gaps[k], got);
+    }
+    /* where no grid is to be won, they stay where they are */
+    for (int i = 0; i < N; i++)
+        x[i] = i % 300 == 7 ? NAN : sin(i) * i;
+    bits(&t);
+    assert_false(t.out[0] == MODE_PREDICTED && (t.out[FLAGS] & FLAG_MASKED));
     end(&t);
 }
 
@@ -317,6 +351,7 @@ int main(void)
         cmocka_unit_test(decimals_cost_what_they_vary),
         cmocka_unit_test(parts_of_one_are_no_more_than_they_are),
         cmocka_unit_test(few_of_the_places_do_not_mislead),
+        cmocka_unit_test(rare_gaps_do_not_hide_a_grid),
         cmocka_unit_test(zeros_with_signs_cost_a_bit_each),
         cmocka_unit_test(signs_that_are_alike_cost_nothing),
         cmocka_unit_test(damage_is_told_or_fills_the_array),

@@ -26,6 +26,7 @@ enum { MASKED = 1, TAME = 2, WIDE_CLASSES = 4, SEGMENTS = 8, ALONG = 16, SIGNED_
 
 #define WELL_PREDICTED 0.1 /* share of bits left */
 #define HARDLY_VARIES  12  /* times smaller */
+#define WORTH_A_MASK   0.9 /* it is decoded more slowly */
 
 static void plan_init(struct sk_plan *p, const struct sk_words *l)
 {
@@ -41,6 +42,7 @@ struct job {
     const void *x, *from; /* from: x, or clean */
     uint8_t *y, *skip, *clean, *sign;
     uint64_t fill;
+    int rare; /* fill is a value that is not finite, and was not frequent enough to be seen as one that fills */
     struct sk_buf signs;
     size_t zeros; /* what sign is of */
 };
@@ -71,12 +73,12 @@ static int is_no_fill(const struct job *j, const struct sk_plan *plain)
         skipped += j->skip[i];
         runs += j->skip[i] && (!i || !j->skip[i - 1]);
     }
-    if (skipped > 2 * runs)
+    if (skipped > 2 * runs && !j->rare)
         return 0;
     sk_mask_put(&mask, &j->plan.shape, j->skip);
     double bits = sk_plan_cost(&j->plan, j->y, j->skip) * (double)(n - skipped) + 8 * (double)mask.len;
     sk_buf_free(&mask);
-    return bits > plain->cost * (double)n;
+    return bits > plain->cost * (double)n * (j->rare ? WORTH_A_MASK : 1);
 }
 
 /* Signs of zeros stand in the way of a grid. 0, or -1: no memory. */
@@ -130,7 +132,9 @@ static int prepare(struct job *j)
     const struct sk_plan line = j->plan;
     sk_plan_search(&j->plan, j->from);
     /* where a fill value stands in the way of prediction, it is taken out */
-    int masked = j->plan.cost >= WELL_PREDICTED * 8 * (double)l->word && sk_mask_find(j->from, l->words, l->word, &j->fill);
+    int varies = j->plan.cost >= WELL_PREDICTED * 8 * (double)l->word, masked = varies && sk_mask_find(j->from, l->words, l->word, &j->fill);
+    if (varies && !masked && most >> (l->word == 4 ? 23 : 52) == (l->word == 4 ? 0xff : 0x7ff))
+        masked = j->rare = sk_mask_not_finite(j->from, l->words, l->word, &j->fill);
     sk_plan_search_along(&j->plan, &line, j->from);
     if (!masked)
         sk_plan_search_first(&j->plan, j->from);

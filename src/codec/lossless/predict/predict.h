@@ -116,6 +116,8 @@ void sk_affine_find(struct sk_plan *p, const void *x);
 /* A value that fills a part of the array (land, outside a body): 1 and its bits in *fill, 0: there
  * is none. */
 int sk_mask_find(const void *x, size_t n, size_t word, uint64_t *fill);
+/* The same of the first value that is not finite, where there are some of it: no grid has it, so it stands in the way of a grid also where it is rare. */
+int sk_mask_not_finite(const void *x, size_t n, size_t word, uint64_t *fill);
 /* skip[i] = x[i] is fill; y: x with each filled value replaced by the one before it. */
 void sk_mask_apply(const void *x, size_t n, size_t word, uint64_t fill, uint8_t *skip, void *y);
 /* skip as above; the other values without gaps into y; returns how many. And the inverse, into x.

@@ -285,21 +285,35 @@ static int sorted_sample(const struct sk_plan *p, const void *x, double v[SAMPLE
 }
 
 /* The largest step that divides all distances of neighbours in the sample, each known to within
- * `error`: Euclid's algorithm with a tolerance. 0: none above `least`. */
+ * `error`: Euclid's algorithm with a tolerance, which grows with each remainder, and shrinks again by what is many steps. 0: none above `least`. */
 static double common_step(const double *v, int n, double error, double least)
 {
-    double g = INFINITY;
+    double g = INFINITY, off = error;
     for (int i = 1; i < n; i++)
         if (v[i] - v[i - 1] > 2 * error && v[i] - v[i - 1] < g)
             g = v[i] - v[i - 1];
+    /* distances of many steps each are less far from each other */
+    for (int i = 2; i < n; i++) {
+        double apart = fabs((v[i] - v[i - 1]) - (v[i - 1] - v[i - 2]));
+        if (apart > 4 * error && apart >= least && apart < g / 4) {
+            g = apart;
+            off = 2 * error;
+        }
+    }
     for (int i = 1, tries = 0; i < n && tries < 20; i++) {
         double d = v[i] - v[i - 1], k = rint(d / g), rest = fabs(d - k * g);
-        if (rest <= error * (k + 2))
+        if (rest <= 2 * error + k * off) {
+            if (k > 1 && 4 * k * off < g && error < k * off) {
+                g = d / k;
+                off = error / k;
+            }
             continue;
+        }
         g = rest;
+        off = error + k * off;
         i = 0;
         tries++;
-        if (!(g >= least))
+        if (!(g >= least) || 4 * off > g)
             return 0;
     }
     /* the same over the whole range is the step with the least error */
@@ -318,7 +332,13 @@ void sk_affine_find(struct sk_plan *p, const void *x)
         return;
     double most = fmax(fabs(v[0]), fabs(v[n - 1])), ulp = spacing(p, most);
     double step = common_step(v, n, ulp, 32 * ulp);
-    if (!(step > 0) || !(most / step < 0x1p26))
+    if (!(step > 0))
+        return;
+    /* parts of one have no error that grows with their number */
+    double parts = rint(1 / step);
+    if (parts > 1 && fabs(1 / step - parts) < NEARLY * parts && decimal_fits(p, v, n, parts))
+        p->parts = parts_of_one(p, parts);
+    if (!(most / step < 0x1p26))
         return;
     struct sk_scale s = {.ref = v[0], .step = step};
     /* no offset, when the values are multiples themselves; else the mean of what is left */
@@ -327,9 +347,6 @@ void sk_affine_find(struct sk_plan *p, const void *x)
         fabs(v[n - 1] - last * step) < 8 * ulp) {
         s.ref = 0;
         s.step = fabs(v[n - 1]) > fabs(v[0]) ? v[n - 1] / last : v[0] / rint(v[0] / step);
-        double parts = rint(1 / s.step);
-        if (parts > 1 && fabs(1 / s.step - parts) < NEARLY * parts)
-            p->parts = parts_of_one(p, parts);
     } else {
         for (int i = 0; i < n; i++)
             off += v[i] - v[0] - rint((v[i] - v[0]) / step) * step;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #define PROBES 512
+#define OFTEN  4096 /* values, of which one more or less that is not finite is no matter */
 
 static uint64_t word_at(const void *x, size_t word, size_t i)
 {
@@ -35,6 +36,21 @@ int sk_mask_find(const void *x, size_t n, size_t word, uint64_t *fill)
             best = same, *fill = v[i];
     }
     return best >= PROBES / 32 && best <= PROBES - PROBES / 50;
+}
+
+int sk_mask_not_finite(const void *x, size_t n, size_t word, uint64_t *fill)
+{
+    const uint64_t top = word == 4 ? 0xff : 0x7ff;
+    const unsigned below = word == 4 ? 23 : 52;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t v = word_at(x, word, i);
+        if ((v >> below & top) != top)
+            continue;
+        *fill = count ? *fill : v;
+        count += v == *fill;
+    }
+    return count > n / OFTEN + 4;
 }
 
 void sk_mask_apply(const void *x, size_t n, size_t word, uint64_t fill, uint8_t *skip, void *y)
