@@ -201,11 +201,11 @@ struct by_itself {
  * of which nothing repeats there take no less as bytes than as rows. */
 static int bytes_may_be_less(struct seat *s, const struct sk_part *p, const struct sk_after_chance *c, const struct sk_part *below, double now)
 {
-    static const double PERHAPS = 1.1, HARDLY = 1.02, CLEARLY = 0.8, SOME = 0.98;
+    static const double PERHAPS = 1.1, NEARLY = 0.95, HARDLY = 1.02, CLEARLY = 0.8, SOME = 0.98;
     int text = c->by.form != SK_FORM_ROWS_AFTER, rows = c->alone->form == SK_FORM_ROWS || c->alone->form == SK_FORM_WIDE;
     double alone, after;
     if (c->numbers && c->bytes > 0 && c->alone_bytes > 0 &&
-        (text ? (1 - sk_after_same_lines(p, below)) * c->alone_bytes >= PERHAPS * now : c->bytes <= CLEARLY * c->alone_bytes))
+        (text ? (1 - sk_after_same_lines(p, below)) * c->alone_bytes >= NEARLY * now : c->bytes <= CLEARLY * c->alone_bytes))
         return 0;
     after = sk_after_bytes_take(&s->room, p, below, &alone);
     return after < (rows ? HARDLY : PERHAPS) * now && (!rows || after < SOME * alone);

@@ -1,7 +1,7 @@
 /* Tries on a sample of each column what its numbers follow, by one loop for each guess. */
 #include "codec/text/guess.h"
 
-enum { RUNS = 4, RUN = 1024, SHORT_RUN = 96 };
+enum { RUNS = 4, RUN = 1024, SHORT_RUN = 64, PAST_RUN = 320 };
 
 /* kind and past: known where this is put in, as nothing is to be asked of each number. */
 static inline __attribute__((always_inline)) void off_by(const struct sk_text *t, const struct column *c, int kind, int past, uint32_t lag, uint32_t from, uint32_t n, uint64_t *off)
@@ -61,9 +61,9 @@ static int negative(const struct sk_text *t, const struct column *c)
     return 0;
 }
 
-static void choose(const struct sk_text *t, const struct column *c, struct guess g, struct guess *best, double *least)
+static void choose(const struct sk_text *t, const struct column *c, struct guess g, uint32_t run, struct guess *best, double *least)
 {
-    double bits = g.lag ? cost(t, c, g, RUN) : *least;
+    double bits = g.lag ? cost(t, c, g, run) : *least;
     if (bits < *least) {
         *least = bits;
         *best = g;
@@ -117,8 +117,9 @@ static void consider(const struct sk_text *t, const struct column *c, struct gue
 
 /* After a past also what stood in the same place there, counted from its beginning, from its end, or shortly beside it. Short runs tell which come
  * near the best one. */
-static void choose_past(const struct sk_text *t, const struct column *c, struct guess *best, double *least)
+static void choose_past(const struct sk_text *t, const struct column *c, struct guess *best)
 {
+    double simple = cost(t, c, *best, PAST_RUN) * 0.99, *least = &simple;
     uint32_t old = t->past->column[t->past_of[c - t->column] - 1].count, lags[LAGS] = {old, c->count, find_lag(t, c, old), c->frame};
     struct candidates of = {.fewest = cost(t, c, *best, SHORT_RUN)};
     for (int k = 0; k < ALONE; k++)
@@ -133,19 +134,19 @@ static void choose_past(const struct sk_text *t, const struct column *c, struct 
     }
     for (int k = 0; k < of.n; k++)
         if (of.about[k] <= of.fewest * 1.1)
-            choose(t, c, of.guess[k], best, least);
+            choose(t, c, of.guess[k], PAST_RUN, best, least);
 }
 
 struct guess sk_guess_choose(const struct sk_text *t, const struct column *c)
 {
     struct guess best = {negative(t, c) ? GUESS_ZERO : GUESS_NONE, 1}, frame = {GUESS_COLUMN, c->frame};
-    double least = cost(t, c, best, RUN) * 0.99;
     if (t->after && t->past_of[c - t->column]) {
-        choose_past(t, c, &best, &least);
+        choose_past(t, c, &best);
         return best;
     }
+    double least = cost(t, c, best, RUN) * 0.99;
     for (int k = 0; k < ALONE; k++)
-        choose(t, c, alone[k], &best, &least);
-    choose(t, c, frame, &best, &least);
+        choose(t, c, alone[k], RUN, &best, &least);
+    choose(t, c, frame, RUN, &best, &least);
     return best;
 }

@@ -17,12 +17,11 @@ static inline unsigned field(uint64_t shape, int at, int bits)
 
 static unsigned digits_of(uint64_t v)
 {
-    unsigned n = 1;
-    while (v >= 10) {
-        v /= 10;
-        n++;
-    }
-    return n;
+    static const uint64_t ten[20] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000, 1000000000000,
+                                     10000000000000, 100000000000000, 1000000000000000, 10000000000000000, 100000000000000000, 1000000000000000000,
+                                     10000000000000000000u};
+    unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1), n = bits * 1233 >> 12; /* log10(2) is about 1233/4096 */
+    return n + (v >= ten[n]) + (!v && !n);
 }
 
 /* The length of the exponent at p, 0: none. */

@@ -217,7 +217,7 @@ static double about_numbers(struct sk_after_room *w, const struct sk_part *p, co
     piece = piece < PIECE_MOST ? piece : PIECE_MOST;
     struct sk_recipe quick = *r; /* of so few bytes of numbers by their place another level leaves about the same */
     quick.level = !is_text(r->form) && (!below || r->level == LEVEL_ROWS) ? 1 : r->level;
-    for (size_t k = 0; k < PIECES; k++) {
+    for (size_t k = 0; k < PIECES; k += is_text(r->form) ? 2 : 1) { /* of text, whose columns take long to choose, half of them */
         w->coder.same_rows = k > 0;
         size_t n = piece, one = one_piece(w, p, &quick, below, piece_at(p, k), &n);
         if (one == SIZE_MAX)
