@@ -18,20 +18,6 @@ struct apart {
     int words;                    /* 1: these are bytes of words by their place */
 };
 
-/* Bytes of numbers by their place: what hardly shrinks has few repeats, and to look for them thoroughly takes long. */
-static int level_of(struct sk_coder *c, const struct sk_recipe *r, const struct sk_buf *stream)
-{
-    enum { PIECE = 64 << 10, QUICK = 4, USUAL = 9, AFTER = 3 };
-    static const double HARDLY = 0.5;
-    int backend = SK_BACKEND_ZSTD;
-    size_t stored;
-    int asks = !r->asked && stream->len > 4 * (size_t)PIECE && r->level > QUICK && r->level <= USUAL && r->backend == SK_BACKEND_ZSTD;
-    void *to = asks ? sk_coder_room(&c->packed, sk_pack_bound(PIECE)) : NULL;
-    if (!to || sk_pack(&c->packer, &backend, 1, stream->data + (stream->len - PIECE) / 2, PIECE, to, &stored, NULL))
-        return r->level;
-    return (double)stored > HARDLY * PIECE ? (sk_form_after(r->form) ? AFTER : QUICK) : r->level;
-}
-
 static int encode(struct sk_coder *c, const struct apart *by, const struct sk_part *p, const struct sk_part *before, const struct sk_recipe *r, struct sk_buf *out,
                   struct saikai_error *err)
 {
@@ -43,7 +29,7 @@ static int encode(struct sk_coder *c, const struct apart *by, const struct sk_pa
     if (rc)
         return rc;
     sk_buf_put_u64(out, stream->len);
-    rc = sk_stream_put(c, r->backend, by->words ? level_of(c, r, stream) : r->level, stream->data, stream->len, out, err);
+    rc = sk_stream_put(c, r->backend, by->words ? sk_stream_level(c, r, stream->data, stream->len) : r->level, stream->data, stream->len, out, err);
     sk_buf_put(out, numbers->data, numbers->len);
     return rc;
 }

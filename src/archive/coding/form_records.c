@@ -105,8 +105,9 @@ static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct
         rc = sk_stream_put(c, r->backend, r->level, now.flags.data, now.flags.len, out, err);
     }
     if (!rc) {
+        int level = before.bodies ? r->level : sk_stream_level(c, r, now.bodies, now.body_bytes);
         sk_stream_after(c, before.bodies, before.body_bytes);
-        rc = sk_stream_put(c, r->backend, r->level, now.bodies, now.body_bytes, out, err);
+        rc = sk_stream_put(c, r->backend, level, now.bodies, now.body_bytes, out, err);
     }
     apart_free(&now);
     apart_free(&before);

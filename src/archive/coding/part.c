@@ -111,6 +111,19 @@ int sk_stream_put(struct sk_coder *c, int backend, int level, const void *data, 
     return 0;
 }
 
+int sk_stream_level(struct sk_coder *c, const struct sk_recipe *r, const uint8_t *in, size_t n)
+{
+    enum { PIECE = 64 << 10, QUICK = 4, USUAL = 9, AFTER = 3 };
+    static const double HARDLY = 0.5;
+    int backend = SK_BACKEND_ZSTD;
+    size_t stored;
+    int asks = !r->asked && n > 4 * (size_t)PIECE && r->level > QUICK && r->level <= USUAL && r->backend == SK_BACKEND_ZSTD;
+    void *to = asks ? sk_coder_room(&c->packed, sk_pack_bound(PIECE)) : NULL;
+    if (!to || sk_pack(&c->packer, &backend, 1, in + (n - PIECE) / 2, PIECE, to, &stored, NULL))
+        return r->level;
+    return (double)stored > HARDLY * PIECE ? (sk_form_after(r->form) ? AFTER : QUICK) : r->level;
+}
+
 int sk_stream_get(struct sk_coder *c, struct sk_rd *in, void *data, size_t n,
                   struct saikai_error *err)
 {

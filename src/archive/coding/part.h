@@ -146,6 +146,8 @@ int sk_stream_put(struct sk_coder *c, int backend, int level, const void *data, 
                   struct sk_buf *out, struct saikai_error *err);
 int sk_stream_get(struct sk_coder *c, struct sk_rd *in, void *data, size_t n,
                   struct saikai_error *err);
+/* For forms: the level for a stream of bytes of numbers: what hardly shrinks has few repeats, and to look for them thoroughly takes long. */
+int sk_stream_level(struct sk_coder *c, const struct sk_recipe *r, const uint8_t *in, size_t n);
 /* For forms: what the stream that is put or got next comes after. */
 void sk_stream_after(struct sk_coder *c, const void *before, size_t n);
 /* For forms: the part that part i resembles, NULL: none. */

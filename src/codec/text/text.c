@@ -123,12 +123,19 @@ int sk_text_get(struct sk_text *t, struct sk_packer *packer, const uint8_t *layo
 
 int sk_text_likely(const uint8_t *in, size_t n)
 {
-    size_t digits = 0, control = 0;
+    size_t digits = 0, runs = 0, control = 0;
+    int was = 0;
     for (size_t i = 0; i < n; i++) {
-        digits += (uint8_t)(in[i] - '0') < 10;
+        int is = (uint8_t)(in[i] - '0') < 10;
+        digits += (size_t)is;
+        runs += is && !was;
+        was = is;
         control += in[i] < 32 && in[i] != '\n' && in[i] != '\r' && in[i] != '\t';
     }
-    return digits >= n / (sk_text_has_labels(in, n) ? 10 : 5) && control <= n / 64;
+    if (control > n / 64)
+        return 0;
+    /* a sixth of base64 is digits, one by one */
+    return digits >= n / 5 || (digits >= n / 10 && digits >= runs + runs / 2 && sk_text_has_labels(in, n));
 }
 
 int sk_text_has_labels(const uint8_t *in, size_t n)

@@ -42,7 +42,7 @@ static inline uint64_t sk_text_layout_most(uint64_t n)
     return 2 * n;
 }
 
-/* Whether bytes look as if it was worth the while to try: hardly any control characters, and many digits. */
+/* Whether bytes look as if it was worth the while to try: hardly any control characters, and many digits, of which several stand together unless they are very many. */
 int sk_text_likely(const uint8_t *in, size_t n);
 /* Whether that looks as if its lines had labels: many of those with digits begin with words. */
 int sk_text_has_labels(const uint8_t *in, size_t n);

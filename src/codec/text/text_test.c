@@ -382,6 +382,18 @@ static void test_likely(void **state)
     assert_false(sk_text_likely(bytes, sizeof bytes));
     memset(bytes, 'a', sizeof bytes);
     assert_false(sk_text_likely(bytes, sizeof bytes));
+    /* base64 after a label, on one line and on several: digits stand alone */
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)digits[next() % 64];
+    assert_false(sk_text_likely(bytes, sizeof bytes));
+    for (size_t i = 76; i < sizeof bytes; i += 77)
+        bytes[i] = '\n';
+    assert_false(sk_text_likely(bytes, sizeof bytes));
+    /* whole numbers of one digit are very many */
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = i % 3 == 1 ? (uint8_t)('0' + next() % 10) : i % 60 == 59 ? '\n' : ' ';
+    assert_true(sk_text_likely(bytes, sizeof bytes));
     sk_buf_free(&t);
 }
 

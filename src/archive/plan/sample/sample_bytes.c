@@ -183,10 +183,9 @@ static size_t try_text(struct sk_coder *c, struct sk_part *part, struct sk_recip
     return try_one(c, part, text);
 }
 
-/* Rows of structures, against what *r leaves of the same two pieces: of more it would take long to find them. */
-static void try_rows(struct sk_coder *c, const struct sk_part *part, struct sk_recipe *r, size_t *least)
+/* Rows of structures, against what *r leaves of the same two pieces, by how much they must gain: of more it would take long to find them. */
+static void try_rows(struct sk_coder *c, const struct sk_part *part, double gain, struct sk_recipe *r, size_t *least)
 {
-    enum { GAIN = 64 };
     size_t all = part->count > PIECES, from = all ? 0 : part->count > 3 ? 1 : part->count - 1, n = all ? part->count : part->count > 3 ? 2 : 1;
     struct sk_part some = *part;
     struct sk_recipe rows = {.form = SK_FORM_ROWS, .backend = SK_BACKEND_ZSTD, .level = STRONG};
@@ -199,7 +198,7 @@ static void try_rows(struct sk_coder *c, const struct sk_part *part, struct sk_r
         some.size_bytes += some.segments[i].box.nx;
     rows.level = r->backend == SK_BACKEND_ZSTD ? r->level : STRONG;
     size_t with = try_one(c, &some, &rows), without = try_one(c, &some, r);
-    if (with >= without - without / GAIN)
+    if ((double)with >= (1 - gain) * (double)without)
         return;
     rows.level = rows.level > STRONG ? rows.level : STRONG;
     *least = (size_t)((double)*least * (double)with / (double)without);
@@ -213,6 +212,7 @@ static size_t try_all(struct sk_part *part, int text, int records, struct sk_rec
     static const int filters[] = {SK_FILTER_DELTA4, SK_FILTER_SHUFFLE4, SK_FILTER_SHUFFLE8,
                                   SK_FILTER_DELTA4_SHUFFLE4, SK_FILTER_DELTA8_SHUFFLE8};
     enum { GAIN = 12, FAR = 3 };
+    static const double BY_ROWS = 1.0 / 64, CLEARLY = 1.0 / 24;
     struct sk_recipe by_text = {0};
     struct sk_coder c = {0};
     size_t least = part->size_bytes, before;
@@ -245,6 +245,11 @@ static size_t try_all(struct sk_part *part, int text, int records, struct sk_rec
             *gzipped = part->size_bytes + 1;
         return least;
     }
+    /* of what hardly shrinks more thorough a search finds little more */
+    if (text && as_text == SIZE_MAX && r->form == SK_FORM_BYTES && !r->filter && least > part->size_bytes / 2) {
+        try_rows(&c, part, CLEARLY, r, &least);
+        done = r->form == SK_FORM_ROWS;
+    }
     if (!done)
         sk_try_levels(&c, part, r, &least, records ? 0 : before, gzipped);
     /* what numbers leave hardly depends on how much there is, and a general compressor leaves less of more */
@@ -254,7 +259,7 @@ static size_t try_all(struct sk_part *part, int text, int records, struct sk_rec
         *r = by_text;
     }
     if (text && !sk_form_apart(r->form) && !done)
-        try_rows(&c, part, r, &least);
+        try_rows(&c, part, BY_ROWS, r, &least);
     sk_coder_free(&c);
     return least;
 }
