@@ -29,6 +29,7 @@ enum sk_keeper_state {
     SK_KEEPER_ENDING = 3,      /* the program ends its use of the library */
     SK_KEEPER_FINALIZED = 4,
     SK_KEEPER_REFUSED = 5, /* another job has the store: it would be refused again */
+    SK_KEEPER_HOPELESS = 6, /* the library cannot begin, and another start could not either */
 };
 
 enum sk_keeper_request {

@@ -80,6 +80,17 @@ void sk_error_prefix(struct saikai_error *err, const char *fmt, ...)
         snprintf(err->text + n, sizeof err->text - n, ": %s", old);
 }
 
+void sk_error_append(struct saikai_error *err, const char *fmt, ...)
+{
+    if (!err)
+        return;
+    size_t used = strlen(err->text);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->text + used, sizeof err->text - used, fmt, ap);
+    va_end(ap);
+}
+
 void sk_error_clear(struct saikai_error *err)
 {
     if (err)

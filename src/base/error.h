@@ -28,6 +28,10 @@ int sk_fail_errno(struct saikai_error *err, int sys_errno, const char *fmt, ...)
 void sk_error_prefix(struct saikai_error *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Put more (formatted) behind the sentence that is already in *err, whose code and errno stay. */
+void sk_error_append(struct saikai_error *err, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
 void sk_error_clear(struct saikai_error *err);
 
 /* "EIO" and "input/output error" of a code; "E?" and "unknown error" for a stranger. Static strings. */

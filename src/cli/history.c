@@ -1,6 +1,7 @@
 /* saikai history: the faults of a store's jobs, and what was done about them. */
 #include "cli/cli.h"
 
+#include "base/text/counted.h"
 #include "base/text/shown.h"
 #include "recovery/history/history.h"
 
@@ -82,7 +83,7 @@ int cli_history(struct cli *cli, int argc, char **argv)
         return cli_fail(cli, &err);
     }
     if (bad)
-        fprintf(stderr, "saikai history: %d lines of %s/history are damaged, or of another version\n", bad, sk_shown(dir));
+        fprintf(stderr, "saikai history: %s of %s/history damaged, or of another version\n", sk_counted((unsigned)bad, "line(s)"), sk_shown(dir));
     if (json) {
         sk_json_end(&j);
         return cli_print_json(cli, &j, bad ? CLI_FAILED : CLI_OK);

@@ -4,6 +4,7 @@
 #include "backbone/rates/serve.h"
 #include "base/config/units.h"
 #include "base/file/io.h"
+#include "base/text/counted.h"
 #include "base/text/shown.h"
 #include "schedule/failure/rates.h"
 #include "schedule/learn/database.h"
@@ -352,7 +353,7 @@ static int import(struct cli *cli, const struct asked *a, const char *file)
     }
     printf("%zu %s from %s are in %s", m.n, is_log ? "failures" : "rates", sk_shown(file), sk_shown(p.path));
     if (skipped)
-        printf("; %zu lines have no system, node or time", skipped);
+        printf("; %s without system, node or time", sk_counted(skipped, "line(s)"));
     putchar('\n');
     return CLI_OK;
 }

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/aside/log_aside.h"
 #include "recovery/answer/means.h"
+#include "recovery/beside/beside.h"
 #include "recovery/family.h"
 #include "recovery/feed.h"
 #include "recovery/history/history_tell.h"
@@ -461,7 +462,8 @@ static int open_hub(struct job *j, const struct sk_hosts *h, struct saikai_error
     return rc ? rc : sk_hub_settings(j->hub, &j->link, err);
 }
 
-static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_error *err)
+/* Who is to be started, and where. It may ask the scheduler, and a signal ends it as it does any program. */
+static int find(struct job *j, struct sk_hosts *h, struct saikai_error *err)
 {
     const char *wanted = sk_config_text(j->config, "run.mpirun");
     int rc = sk_launcher_choose(j->o->launcher, wanted, j->o->program[0], &j->form, &j->mpi, err);
@@ -479,6 +481,15 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
     f.has_hosts = j->has_hosts;
     if (!rc)
         rc = sk_means_count(&j->means, j->config, &f, err);
+    if (!rc && !j->has_hosts)
+        rc = sk_job_allow_files(j->o->n_ranks, err);
+    return rc;
+}
+
+/* What has to be taken away again: from here on no signal ends this process before that is done. */
+static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_error *err)
+{
+    int rc = block_signals(j, err);
     if (rc)
         return rc;
     j->spares = j->means.warm;
@@ -510,9 +521,8 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
 /* Who wants it to end does not wait for a reader of its last lines. */
 static int is_to_leave(void *arg)
 {
-    sigset_t set;
     (void)arg;
-    return !sigpending(&set) && (sigismember(&set, SIGTERM) || sigismember(&set, SIGINT) || sigismember(&set, SIGHUP) || sigismember(&set, SIGQUIT));
+    return sk_beside_pending();
 }
 
 int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
@@ -526,7 +536,9 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     struct sk_id number = sk_id_random();
     j.number = (uint64_t)number.b[0] + 1 + sk_hash64(number.b, sizeof number.b) / 2;
-    int rc = sk_command_split(&j.then, "run.then", sk_config_text(config, "run.then"), err);
+    int rc = sk_job_allow_files(0, err);
+    if (!rc)
+        rc = sk_command_split(&j.then, "run.then", sk_config_text(config, "run.then"), err);
     if (!rc)
         rc = sk_command_check(o->program, err);
     if (!rc)
@@ -534,11 +546,11 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     if (!rc)
         rc = sk_forwarder_bring_back(config, err);
     if (!rc)
-        rc = prepare(&j, &hosts, &seat, err);
+        rc = find(&j, &hosts, err);
     if (!rc)
         rc = sk_export_settings(config, err);
     if (!rc)
-        rc = block_signals(&j, err);
+        rc = prepare(&j, &hosts, &seat, err);
     if (rc)
         goto out;
     sk_owner_above(j.number, j.above);
@@ -558,7 +570,8 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
         goto out;
     }
     sk_log_aside_begin(); /* a reader that stands still must not make the ranks believe that this process is gone */
-    code = loop(&j);
+    int ended_by = is_to_leave(NULL);
+    code = ended_by ? 128 + ended_by : loop(&j); /* before anything of the job has begun: there is nothing to save */
     sk_forwarder_finish(j.forwarder);
     j.forwarder = NULL;
 out:

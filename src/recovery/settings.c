@@ -3,6 +3,7 @@
 #include "recovery/settings.h"
 
 #include "base/clock.h"
+#include "base/own/allowed.h"
 #include "recovery/launch/slurm.h"
 
 #include <ctype.h>
@@ -18,6 +19,14 @@ static uint32_t milliseconds(double s, uint32_t least)
 {
     double ms = s * 1000;
     return ms < least ? least : ms > 999999999 ? 999999999 : (uint32_t)ms;
+}
+
+/* Measured: jobs of 1, 4 and 8 ranks of Open MPI 4.1 come to their end with 36, 44 and 64 files, those of MPICH 4.0 with 36, 44 and 56. */
+enum { FILES_ALWAYS = 32, FILES_RANK = 4 };
+
+int sk_job_allow_files(int ranks, struct saikai_error *err)
+{
+    return sk_allowed_files(FILES_ALWAYS + FILES_RANK * (unsigned)ranks, err);
 }
 
 int sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, double deadline, struct sk_supervisor_config *s,

@@ -9,6 +9,9 @@
 /* The settings of the supervisor, and of the keepers' links. SAIKAI_ECONFIG: run.recovery names what is not there. */
 int sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, double deadline, struct sk_supervisor_config *s,
                     struct sk_link_settings *link, struct saikai_error *err);
+/* Let so many files be open as `saikai run` and the MPI's launcher need for so many ranks on this host. SAIKAI_ENOTSUP: they may not. With fewer,
+ * libraries end the process (ZeroMQ), and launchers crash or hang. */
+int sk_job_allow_files(int ranks, struct saikai_error *err);
 /* When the job's time slot ends (schedule.time_limit from now on, else that of Slurm's allocation) on the
  * clock of sk_now; 0: no limit is known. */
 double sk_job_deadline(const struct sk_config *c);

@@ -9,6 +9,7 @@
 
 #include "backbone/keeper_page.h"
 #include "base/log.h"
+#include "base/text/counted.h"
 #include "recovery/fault/describe.h"
 
 #include <errno.h>
@@ -51,8 +52,9 @@ struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
     s->assessor = sk_assessor_new(&c->assess, s->hosts.n, c->detector.n_ranks);
     s->lost = calloc((size_t)c->detector.n_ranks, 1);
     s->place = c->repair_s > 0 && ops->admit && !c->copies ? sk_in_place_new(c->detector.n_ranks, c->warm, c->repair_s) : NULL;
+    s->spare_heard = calloc((size_t)c->warm + 1, sizeof *s->spare_heard);
     s->differed = c->compare ? calloc((size_t)c->detector.n_ranks, 1) : NULL;
-    if (!s->answered || !s->answers || !s->assessor || !s->lost || (c->compare && !s->differed) || (c->repair_s > 0 && ops->admit && !c->copies && !s->place)) {
+    if (!s->answered || !s->answers || !s->assessor || !s->lost || !s->spare_heard || (c->compare && !s->differed) || (c->repair_s > 0 && ops->admit && !c->copies && !s->place)) {
         sk_supervisor_free(s);
         return NULL;
     }
@@ -72,6 +74,7 @@ void sk_supervisor_free(struct sk_supervisor *s)
     free(s->answered);
     free(s->answers);
     free(s->differed);
+    free(s->spare_heard);
     free(s);
 }
 
@@ -96,6 +99,8 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
         sk_in_place_reset(s->place);
     s->place_until = 0;
     s->missed = (struct sk_fault){0};
+    for (int i = 0; i < s->spares; i++) /* one that is never heard is silent since it had to be */
+        s->spare_heard[i] = i < s->c.warm && s->c.detector.start_timeout_s > 0 ? now + s->c.detector.start_timeout_s : 0;
     sk_slower_begin(&s->slower, sk_fault_means(&s->fault, SK_FAULT_PLANNED), now);
     s->renewal = (struct sk_renewal){0};
     if (s->detector)
@@ -111,7 +116,7 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
         return;
     }
     s->state = RUNNING;
-    s->refused = s->ignoring = 0;
+    s->refused = s->hopeless = s->ignoring = 0;
     s->since = s->started = now;
     s->running = s->best_at = 0;
 }
@@ -192,6 +197,8 @@ static const char *why_not(const struct sk_supervisor *s, double now)
         return "nobody reads its output any more (the pipe is closed), and it would end of that again";
     if (hopeless)
         return hopeless;
+    if (s->hopeless)
+        return "it would fail again for the reason said above";
     if (s->refused)
         return "its store belongs to a job that is running, as said above";
     if (sk_barren_enough(s->barren, s->c.no_progress))
@@ -228,6 +235,7 @@ static void note_progress(struct sk_supervisor *s, const struct sk_progress *p, 
 {
     s->uses_library |= p->state != SK_KEEPER_NONE;
     s->refused |= p->state == SK_KEEPER_REFUSED;
+    s->hopeless |= p->state == SK_KEEPER_HOPELESS;
     if (p->complete_iteration > s->best) {
         s->best = p->complete_iteration;
         s->best_at = now;
@@ -327,7 +335,7 @@ static void tick_clearing(struct sk_supervisor *s, double now)
 {
     int owed = n_owed(s, now);
     if (owed && s->c.grace_s > 0 && now - s->since > s->c.grace_s) {
-        sk_say(s, SK_LOG_WARN, "%d ranks did not report their end within %g s; going on without", owed,
+        sk_say(s, SK_LOG_WARN, "%s did not report the end within %g s; going on without", sk_counted((unsigned)owed, "rank(s)"),
             s->c.grace_s);
         owed = 0;
     }

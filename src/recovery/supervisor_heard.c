@@ -1,4 +1,5 @@
 /* What the supervisor makes of what it is told of the world: by keepers, of this start or an earlier one, and of itself. */
+#include "recovery/fault/detector_watch.h"
 #include "recovery/repair/transferring.h"
 
 #include <string.h>
@@ -25,6 +26,8 @@ static void heard_spare(struct sk_supervisor *s, const struct sk_message *m, dou
 {
     int runs = m->incarnation == s->incarnation && s->state == RUNNING, has_died = m->how == SK_EXIT_SIGNAL || m->how == SK_EXIT_UNENDED || (m->how == SK_EXIT_CODE && m->code);
     sk_supervisor_send_as(s, (int)m->rank, m->incarnation, m->kind == SK_MSG_EXIT ? SK_MSG_RELEASE : runs ? SK_MSG_HEARD : SK_MSG_KILL, 0);
+    if (runs)
+        s->spare_heard[m->rank - (uint32_t)s->c.detector.n_ranks] = m->kind == SK_MSG_EXIT ? 0 : sk_detector_clock(s->detector, now);
     if (m->kind != SK_MSG_EXIT || !runs || s->missed.kind || !has_died || m->ordered || m->ended)
         return;
     s->missed = (struct sk_fault){&sk_fault_missed, -1, -1, m->how == SK_EXIT_SIGNAL ? (int)m->code : -(int)m->code, 0, NULL};
@@ -69,7 +72,10 @@ static void heard_one(struct sk_supervisor *s, const struct sk_message *told, do
         s->seat[m->rank] = h;
         sk_detector_sits_on(s->detector, (int)m->rank, h);
     }
+    int is_new = sk_detector_rank_runs(s->detector, (int)m->rank) < 0;
     sk_detector_heard(s->detector, m, now);
+    if (is_new && m->kind != SK_MSG_EXIT && s->state == RUNNING && s->stop_signal && !s->saves) /* it came before there was anybody to pass it on */
+        sk_supervisor_send(s, (int)m->rank, m->incarnation, SK_MSG_SIGNAL, (uint32_t)s->stop_signal);
     /* A keeper leaves with its program's exit code, and a bad one makes the MPI's launcher kill the
      * other keepers before they can report. So it has to stay until all ranks are gone. */
     int good = m->kind == SK_MSG_EXIT && m->how == SK_EXIT_CODE && !m->code, spent = sk_supervisor_is_spent(s, (int)m->rank);

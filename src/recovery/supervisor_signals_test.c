@@ -26,6 +26,33 @@ static void the_users_signal_is_passed_and_ends_the_job(void **state)
     crew_finish(w);
 }
 
+/* A signal that comes while the ranks are being started is for them, too, once. */
+static void a_signal_before_anybody_is_heard_is_passed_on_to_each(void **state)
+{
+    (void)state;
+    struct sk_supervisor_config c = crew_config();
+    struct crew *w = crew_begin(&c);
+    crew_exit(w, 0, SK_EXIT_SIGNAL, SIGSEGV, 0);
+    for (int i = 0; i < 100 && w->starts < 2; i++)
+        crew_run(w, 0.05);
+    for (int r = 0; r < N; r++)
+        w->alive[r] = 0;
+    sk_supervisor_signal(w->s, SIGINT, 0, 1, w->now);
+    crew_run(w, 1);
+    w->signals = 0; /* there is nobody who could have heard of it */
+    for (int r = 0; r < N; r++) {
+        w->alive[r] = 2;
+        crew_run(w, 0.8);
+        assert_int_equal(w->signals, r + 1);
+    }
+    for (int r = 0; r < N; r++)
+        crew_exit(w, r, SK_EXIT_SIGNAL, SIGINT, 0);
+    crew_run(w, 1);
+    assert_int_equal(crew_exit_code(w), 128 + SIGINT);
+    assert_int_equal(w->starts, 2);
+    crew_finish(w);
+}
+
 static void a_program_that_ends_well_after_a_signal_has_its_own_code(void **state)
 {
     struct sk_supervisor_config c = crew_config();
@@ -183,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_users_signal_is_passed_and_ends_the_job),
+        cmocka_unit_test(a_signal_before_anybody_is_heard_is_passed_on_to_each),
         cmocka_unit_test(a_program_that_ends_well_after_a_signal_has_its_own_code),
         cmocka_unit_test(a_program_that_ignores_the_signal_is_killed),
         cmocka_unit_test(a_job_is_saved_before_it_ends),

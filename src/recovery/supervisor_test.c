@@ -70,6 +70,25 @@ static void a_refused_job_ends_at_once(void **state)
     }
 }
 
+/* Its library says that it could not begin another time either: nothing is tried again, and the code is the program's. */
+static void a_hopeless_job_ends_at_once(void **state)
+{
+    (void)state;
+    struct sk_supervisor_config c = crew_config();
+    struct crew *w = crew_begin(&c);
+    int code = -1;
+    crew_run(w, 0.2);
+    w->at.state = SK_KEEPER_HOPELESS;
+    crew_run(w, 0.2);
+    crew_exit(w, 0, SK_EXIT_CODE, 70, 0);
+    crew_run(w, 2);
+    assert_int_equal(w->starts, 1);
+    assert_true(sk_supervisor_ended(w->s, &code));
+    assert_int_equal(code, 70);
+    assert_non_null(strstr(w->said, "it would fail again for the reason said above"));
+    crew_finish(w);
+}
+
 static void a_start_is_told_what_went_before(void **state)
 {
     struct sk_supervisor_config c = crew_config();
@@ -437,6 +456,7 @@ int main(void)
         cmocka_unit_test(a_job_that_ends_well_ends_with_zero),
         cmocka_unit_test(a_killed_rank_restarts_the_job_at_once),
         cmocka_unit_test(a_refused_job_ends_at_once),
+        cmocka_unit_test(a_hopeless_job_ends_at_once),
         cmocka_unit_test(a_start_is_told_what_went_before),
         cmocka_unit_test(the_next_start_is_told_how_this_one_ended),
         cmocka_unit_test(no_start_before_all_are_gone),

@@ -2,6 +2,7 @@
  * file. */
 #include "store/gen.h"
 
+#include "base/file/denied.h"
 #include "base/file/io.h"
 #include "base/order.h"
 
@@ -104,7 +105,7 @@ int sk_gen_scan_if(const char *root, int (*wants)(void *arg, const char *root, s
     int rc = 0;
     DIR *d = sk_io_opendir(root);
     if (!d && errno != ENOENT)
-        return sk_fail_errno(err, errno, "cannot read directory %s", root);
+        return sk_fail_at(err, errno, root, "cannot read directory %s", root);
     for (struct dirent *e; d && (e = readdir(d));) {
         struct sk_gen g;
         if (sk_gen_parse(e->d_name, &g) || !wants(arg, root, g))

@@ -2,6 +2,7 @@
  * and removes them. */
 #include "store/holdings.h"
 
+#include "base/file/denied.h"
 #include "base/file/io.h"
 #include "base/order.h"
 #include "store/gen.h"
@@ -88,7 +89,7 @@ int sk_holdings_scan(const char *root, struct sk_holdings *out, struct saikai_er
     struct sk_holdings h = {0};
     size_t cap = 0;
     DIR *d = opendir(root);
-    int rc = d || errno == ENOENT ? 0 : sk_fail_errno(err, errno, "cannot read directory %s", root);
+    int rc = d || errno == ENOENT ? 0 : sk_fail_at(err, errno, root, "cannot read directory %s", root);
     for (struct dirent *e; !rc && d && (e = readdir(d));) {
         struct sk_gen gen;
         if (!sk_gen_parse(e->d_name, &gen))

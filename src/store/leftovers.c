@@ -3,6 +3,7 @@
 #include "store/leftovers.h"
 
 #include "base/clock.h"
+#include "base/file/denied.h"
 #include "base/file/io.h"
 #include "base/order.h"
 #include "store/owner/hold.h"
@@ -24,19 +25,20 @@ const char *sk_leftover_state_name(enum sk_leftover_state s)
 }
 
 /* Bytes in memory or on disk, and when something was written last. */
-static void measure(const char *dir, int depth, uint64_t *bytes, time_t *newest)
+static void measure(struct sk_leftover *l, const char *dir, int depth, time_t *newest)
 {
     DIR *d = opendir(dir);
+    l->unread |= !d && errno != ENOENT;
     for (struct dirent *e; d && (e = readdir(d));) {
         char path[PATH_MAX];
         struct stat sb;
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
             sk_io_path(path, sizeof path, NULL, "%s/%s", dir, e->d_name) || lstat(path, &sb))
             continue;
-        *bytes += 512 * (uint64_t)sb.st_blocks;
+        l->bytes += 512 * (uint64_t)sb.st_blocks;
         *newest = sb.st_mtime > *newest ? sb.st_mtime : *newest;
         if (S_ISDIR(sb.st_mode) && depth < 4)
-            measure(path, depth + 1, bytes, newest);
+            measure(l, path, depth + 1, newest);
     }
     if (d)
         closedir(d);
@@ -109,7 +111,7 @@ int sk_leftovers_scan(const char *user, const char *own, struct sk_leftovers *ou
     int rc = 0;
     DIR *d = opendir(user);
     if (!d && errno != ENOENT)
-        return sk_fail_errno(err, errno, "cannot read directory %s", user);
+        return sk_fail_at(err, errno, user, "cannot read directory %s", user);
     for (struct dirent *e; !rc && d && (e = readdir(d));) {
         struct stat sb;
         char path[PATH_MAX];
@@ -130,7 +132,7 @@ int sk_leftovers_scan(const char *user, const char *own, struct sk_leftovers *ou
         time_t newest = sb.st_mtime;
         memset(x, 0, sizeof *x);
         strcpy(x->path, path);
-        measure(path, 0, &x->bytes, &newest);
+        measure(x, path, 0, &newest);
         x->age_s = (double)sk_wall_ms() / 1000 - (double)newest;
         judge(x);
     }
@@ -168,6 +170,8 @@ int sk_leftover_remove(const struct sk_leftover *d, struct saikai_error *err)
         return sk_fail(err, SAIKAI_EBUSY, "%s became another job's meanwhile", d->path);
     }
     DIR *dir = opendir(d->path);
+    if (!dir)
+        rc = sk_fail_at(err, errno, d->path, "cannot read directory %s", d->path);
     for (struct dirent *e; !rc && dir && (e = readdir(dir));) {
         char path[PATH_MAX];
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || !strcmp(e->d_name, SK_HOLD_FILE) ||

@@ -25,6 +25,7 @@ struct sk_leftover {
     struct sk_job job; /* name "" when it is not known */
     enum sk_leftover_state state;
     uint64_t bytes;
+    int unread; /* there are directories in it that cannot be read: it is larger than that */
     double age_s; /* since a file in it was written */
 };
 

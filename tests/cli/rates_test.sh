@@ -37,7 +37,7 @@ System,nodes,nodenum,Prob Started,Prob Fixed,Facilities,Hardware,Software,Same E
 20,3,0,,,,CPU,,No
 END
 for i in 1 2; do # the same again changes nothing
-    expect 0 '^3 failures from log.csv.*; 1 lines have no' rates import log.csv
+    expect 0 '^3 failures from log.csv.*; 1 line without' rates import log.csv
     expect 0 '^lanl-20-0  *2  *100 d' rates
     expect 0 '^lanl-20-2  *0  *100 d.*none' rates
 done

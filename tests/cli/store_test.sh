@@ -40,7 +40,7 @@ expect 0 'started 3 times, not finished' ls
 expect 0 "^$broken  *250  *0  *3  *2 of 3 .* incomplete$" ls
 expect 0 "^$newest  *200  *1  *2  *3 of 3 .* 1 h  complete$\|60 min  complete$" ls
 expect 0 "^$older .* complete, 1 start died$" ls saikai-store
-expect 0 "^$older .* complete, passed over (1 starts died)$" ls --set restart.tries=1
+expect 0 "^$older .* complete, passed over (1 start died)$" ls --set restart.tries=1
 expect 0 "^$oldest .* complete, of an earlier run$" ls
 expect 2 "is no store's directory" ls saikai-store/$newest
 cp -r saikai-store whole && rm -r whole/$broken
@@ -69,7 +69,7 @@ for rank in 0 1 2; do cp kept.$rank saikai-store/$older/rank-00000$rank.skc; don
 printf 'no fault\n' > saikai-store/history
 expect 1 '^faults           1 line of its history damaged' status
 json 1 "d[0]['faults_unreadable'] == 1" status
-expect 1 '1 line.* of saikai-store/history are damaged' history
+expect 1 '1 line.* of saikai-store/history damaged' history
 rm saikai-store/history
 expect 0 '^job prog' status
 cp saikai-store/state state.kept

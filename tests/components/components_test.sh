@@ -249,7 +249,7 @@ END
     has 'ignore, restart, migration, in-place or twin' err
     echo 'no line of a history' >>store/history
     quiet "$saikai" history store && fail "a damaged history is taken for whole"
-    has '1 lines of store/history are damaged' err
+    has '1 line of store/history damaged' err
     [ "$(wc -l <out)" = 6 ] || fail "the lines that are whole are not shown"
     ;;
 program) # a program with the library takes model and codec, and refuses what must not be loaded

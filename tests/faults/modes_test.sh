@@ -4,6 +4,7 @@
 #   umask      private whatever the umask says, in files and archives, here and in the prefix
 #   group      store.mode=group
 #   vanished   the place is removed while the job runs
+#   closed     the prefix cannot be entered
 #   squatted   <store.local>/saikai-<uid> is somebody else's: the next start finds what went elsewhere
 set -u
 case_name=$1 build=$2 mpi=$3
@@ -99,6 +100,64 @@ vanished) # the whole place, while the job runs: saving goes on in a new one, as
     wrong=$(find local/* \( -type d ! -perm 700 -o -type f ! -perm 600 \) -printf '%m %p\n' 2>/dev/null)
     [ -z "$wrong" ] || fail "wrong permissions: $wrong"
     kill -0 $run || fail "the job is over"
+    ;;
+closed) # a prefix of somebody else's: told once, with whose it is and what to do, and not tried again; the tools say it, too
+    saikai=$build/src/cli/saikai
+    unset SAIKAI_LIB_ON_ERROR
+    chmod 755 .
+    mkdir -m 777 home
+    mkdir -m 700 closed closed/store
+    export HOME=$work/home XDG_STATE_HOME=$work/home/state XDG_CONFIG_HOME=$work/home
+    as= whose="belongs to $(id -un) and has mode 0700 (go there as"
+    if [ "$(id -u)" = 0 ]; then
+        as="setpriv --reuid 65534 --regid 65534 --clear-groups"
+    else
+        chmod 000 closed
+        whose="is yours, but has mode 0000 (chmod"
+    fi
+    $as "$saikai" --version >out 2>&1 && $as test -x "$heat" || { echo "skip: nobody else can come to $build"; exit 77; }
+    told() { # WHERE CODE: of that directory
+        [ "$2" = 70 ] || fail "exit code $2"
+        [ "$(grep -c "cannot .*$work/$1: Permission denied: $work/closed $whose.*; name a directory .* with store.prefix, or none" out)" = 1 ] || fail "it is not told once"
+        grep -q "the job is given up: it would fail again for the reason said above" out || fail "it is not given up at once"
+        grep -q "restart 1" out && fail "it was started again"
+    }
+    for store in closed/store closed; do
+        [ "$store" != closed ] || [ -n "$as" ] || chmod 000 closed
+        SAIKAI_STORE_LOCAL=none SAIKAI_STORE_PREFIX=$work/$store $as timeout 300 "$saikai" run -n 2 --launcher "$mpi" -- "$heat" 8 8 8 10 >out 2>&1
+        told $store $?
+    done
+    tool() { # CODE ARGUMENT…
+        local code=$1 rc
+        shift
+        $as "$saikai" "$@" >out 2>&1
+        rc=$?
+        [ $rc = "$code" ] && grep -q "$work/closed.*: Permission denied: $work/closed $whose" out || fail "saikai $*: exit code $rc"
+    }
+    for command in ls info verify status events history; do
+        tool 1 $command "$work/closed/store"
+        SAIKAI_STORE_PREFIX=$work/closed/store tool 1 $command
+    done
+    SAIKAI_STORE_LOCAL=$work/closed/local tool 1 clean
+    SAIKAI_STORE_LOCAL=$work/closed/local tool 1 ls --local
+    chmod 700 closed
+    # others' jobs beside one's own
+    export SAIKAI_STORE_LOCAL=$work/home
+    mkdir -p -m 777 shared shared/jobs
+    SAIKAI_STORE_PREFIX=$work/shared $as timeout 300 "${mpiexec[@]}" -n 1 "$heat" 8 8 8 10 >out 2>&1 || fail "a job in a shared prefix"
+    mkdir -m 700 shared/jobs/other
+    touch shared/jobs/other/job
+    [ -n "$as" ] || chmod 000 shared/jobs/other
+    for command in status events ls; do
+        $as "$saikai" $command "$work/shared" >out 2>&1 || fail "saikai $command: exit code $?"
+        grep -q "shared/jobs/other/job: Permission denied" out || fail "saikai $command does not say that it leaves something out"
+    done
+    [ -n "$as" ] && chmod 700 shared/jobs || chmod 000 shared/jobs
+    for command in status events ls; do
+        $as "$saikai" $command "$work/shared" >out 2>&1 && fail "saikai $command: nothing is wrong"
+        grep -q "cannot read directory $work/shared/jobs: Permission denied" out || fail "saikai $command does not say what it cannot read"
+    done
+    chmod -R u+rwX shared
     ;;
 *)
     echo "there is no case '$case_name'"

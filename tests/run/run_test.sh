@@ -264,6 +264,49 @@ sigterm) # without the library
     refuse restart err
     expect_nothing_left
     ;;
+sigterm_early) # before the ranks are there: it is for them all the same, whenever they come
+    mpi=${victim##*_}
+    real=$(command -v mpiexec."$mpi" || command -v mpiexec)
+    cat >"$work/launcher" <<END
+#!/bin/sh
+case "\$*" in *-version* | *-V*) exec $real "\$@" ;; esac
+touch "$work/waits"
+while [ ! -e "$work/go" ]; do sleep 0.1; done
+exec $real "\$@"
+END
+    chmod +x "$work/launcher"
+    run_behind -v --launcher "$mpi" --set run.mpirun="$work/launcher" --set run.grace=300s -n 2 -- "$victim" seconds=400 page=0
+    for i in $(seq 2400); do [ -e "$work/waits" ] && break; sleep 0.05; done
+    kill -TERM "$pid"
+    wait_for 'signal 15 (TERM) came' err
+    touch "$work/go"
+    wait $wrapper
+    rc=$?
+    expect_rc 143
+    refuse restart err
+    expect_nothing_left
+    ;;
+few_files) # too few for anybody: it is said, and nothing ends by an abort or hangs
+    for n in 8 16 32; do
+        (
+            ulimit -n $n
+            run -n 2 -- "$victim"
+            exit $rc
+        )
+        rc=$?
+        expect_rc 125
+        expect "saikai run: $n files may be open at a time.*ulimit -n" err
+        [ "$(wc -l <"$work/err")" = 1 ] || fail "with $n files more is said than that"
+    done
+    ( # enough for it, and more may be asked for
+        ulimit -S -n 20
+        run -n 2 -- "$victim"
+        exit $rc
+    )
+    rc=$?
+    expect_rc 0
+    expect_nothing_left
+    ;;
 sigterm_ignored)
     run_behind -n 3 --set run.grace=1s -- "$victim" seconds=60 die=term page=0
     wait_for 'begin 0' out

@@ -2,6 +2,7 @@
  * dealt with in one place. */
 #include "base/file/io.h"
 
+#include "base/file/denied.h"
 #include "base/file/modes.h"
 #include "base/file/passing.h"
 #include "base/own/own.h"
@@ -91,7 +92,7 @@ int sk_io_open(const char *path, int flags, int mode, struct saikai_error *err)
     if (fd < 0 && (e == EISDIR || e == ENXIO) && !stat(path, &st))
         return not_a_file(path, st.st_mode, err);
     if (fd < 0)
-        return sk_fail_errno(err, e, "cannot %s %s", flags & O_CREAT ? "create" : "open", path);
+        return sk_fail_at(err, e, path, "cannot %s %s", flags & O_CREAT ? "create" : "open", path);
     if (!(flags & O_DIRECTORY) && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
         close(fd);
         return not_a_file(path, st.st_mode, err);
@@ -283,7 +284,7 @@ static int make_level(const char *path, int lasting, struct saikai_error *err)
     sk_passing_make_end();
     if (!made) { /* a parent on a read-only disk says EROFS although it exists */
         if (stat(path, &st) || !S_ISDIR(st.st_mode))
-            return sk_fail_errno(err, e == EEXIST ? ENOTDIR : e, "cannot make directory %s", path);
+            return sk_fail_at(err, e == EEXIST ? ENOTDIR : e, path, "cannot make directory %s", path);
         return e == EEXIST ? sk_modes_check(path, err) : 0;
     }
     if (mode && !stat(path, &st)) {
@@ -331,7 +332,7 @@ int sk_io_mkdir(const char *path, int mode, struct saikai_error *err)
     int e = sk_io_begin("mkdir", path);
     if (!e && mkdir(path, (mode_t)mode))
         e = errno;
-    return e ? sk_fail_errno(err, e, "cannot make directory %s", path) : 0;
+    return e ? sk_fail_at(err, e, path, "cannot make directory %s", path) : 0;
 }
 
 int sk_io_rmdir(const char *path, struct saikai_error *err)

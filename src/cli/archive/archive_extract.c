@@ -5,6 +5,7 @@
 #include "archive/read/extract.h"
 #include "base/log.h"
 #include "base/file/io.h"
+#include "base/text/counted.h"
 #include "base/text/output.h"
 #include "base/text/shown.h"
 #include "cli/archive/archive_inputs.h"
@@ -169,8 +170,8 @@ static int report(struct cli *cli, struct args *a, const char *archive,
         return code;
     }
     if (!a->quiet)
-        printf("%s: %llu files %s, %.0f MB/s\n", sk_shown(archive), (unsigned long long)st->files,
-               a->verify ? "are good" : "restored",
+        printf("%s: %s %s, %.0f MB/s\n", sk_shown(archive), sk_counted(st->files, "file(s)"),
+               !a->verify ? "restored" : st->files == 1 ? "is good" : "are good",
                st->seconds > 0 ? (double)st->raw_bytes / st->seconds / 1e6 : 0.0);
     return code;
 }

@@ -3,6 +3,7 @@
 #include "cli/archive/archive_ranks.h"
 
 #include "archive/ranks/deliver.h"
+#include "base/text/counted.h"
 #include "cli/archive/archive_inputs.h"
 #include "cli/archive/archive_left.h"
 #include "cli/archive/archive_own.h"
@@ -141,8 +142,8 @@ int cli_archive_extract_ranks(struct cli *cli, const char *path, const char *dir
         code = cli_print_json(cli, &j, code);
     }
     if (!rc && !m.group->rank && say == 1)
-        printf("%s: %llu files %s by %d ranks, %.0f MB/s\n", sk_shown(path), (unsigned long long)st.files,
-               dir ? "restored" : "are good", m.group->size,
+        printf("%s: %s %s by %s, %.0f MB/s\n", sk_shown(path), sk_counted(st.files, "file(s)"),
+               dir ? "restored" : st.files == 1 ? "is good" : "are good", sk_counted((unsigned)m.group->size, "rank(s)"),
                st.seconds > 0 ? (double)st.raw_bytes / st.seconds / 1e6 : 0.0);
     cli_mpi_stop(&m);
     return code;

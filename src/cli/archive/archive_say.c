@@ -3,6 +3,7 @@
 
 #include "base/config/units.h"
 #include "base/file/io.h"
+#include "base/text/counted.h"
 #include "base/text/output.h"
 #include "base/text/shown.h"
 
@@ -16,8 +17,8 @@
 void cli_archive_print_created(const char *out, const struct sk_archive_stats *st)
 {
     char raw[32], stored[32];
-    fprintf(sk_output_is_dash(out) ? stderr : stdout, "%s: %llu files, %llu variables, %s in %s, ratio %.3f, %.0f MB/s\n", sk_shown(out),
-           (unsigned long long)st->files, (unsigned long long)st->variables,
+    fprintf(sk_output_is_dash(out) ? stderr : stdout, "%s: %s, %s, %s in %s, ratio %.3f, %.0f MB/s\n", sk_shown(out),
+           sk_counted(st->files, "file(s)"), sk_counted(st->variables, "variable(s)"),
            sk_format_size(raw, sizeof raw, st->raw_bytes),
            sk_format_size(stored, sizeof stored, st->stored_bytes),
            st->stored_bytes ? (double)st->raw_bytes / (double)st->stored_bytes : 0.0,

@@ -9,6 +9,7 @@
 #include "archive/file/parts.h"
 #include "base/file/io.h"
 #include "base/file/passing.h"
+#include "base/text/counted.h"
 #include "base/text/shown.h"
 #include "base/types.h"
 #include "cli/archive/archive_inputs.h"
@@ -399,7 +400,7 @@ int cli_archive_extract_variable(struct cli *cli, const char *path, const char *
     if (rc)
         return cli_fail(cli, &err);
     if (!quiet)
-        printf("%s: %zu datasets of %llu files\n", sk_shown(out), found, (unsigned long long)st.files);
+        printf("%s: %s of %s\n", sk_shown(out), sk_counted(found, "dataset(s)"), sk_counted(st.files, "file(s)"));
     return CLI_OK;
 }
 #else

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/config/units.h"
+#include "base/file/denied.h"
 #include "base/text/shown.h"
 #include "store/leftovers.h"
 #include "store/owner/private.h"
@@ -70,6 +71,8 @@ static int clean_all(struct cli *cli, const struct cleaning *c, const char *user
         failed |= rc && rc != SAIKAI_EBUSY;
         count += doomed && !rc;
         bytes += doomed && !rc ? l.dir[i].bytes : 0;
+        if (!*why.text && l.dir[i].unread)
+            sk_fail(&why, SAIKAI_EIO, "not all of it can be read, so that it is larger than that");
         print_one(c->json ? &j : NULL, &l.dir[i], doomed && !rc, c->dry, why.text);
     }
     if (c->json) {
@@ -115,7 +118,10 @@ int cli_clean(struct cli *cli, int argc, char **argv)
         return cli_usage(cli, "--older-than: '%s' is no time such as 2d or 30min", c.age);
     if (!strcmp(local, "none"))
         return cli_usage(cli, "there is no node-local store: store.local is 'none'");
-    if (sk_private_dir(local, 0, user, sizeof user, NULL))
+    struct saikai_error err = {0};
+    if (sk_private_dir(local, 0, user, sizeof user, &err) && sk_denied(&err))
+        return cli_fail(cli, &err);
+    if (err.code)
         snprintf(user, sizeof user, "%s/saikai-%ld", local, (long)getuid()); /* nothing was ever saved here */
     return clean_all(cli, &c, user, age_s);
 }

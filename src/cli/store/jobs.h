@@ -8,7 +8,7 @@
 #include <limits.h>
 
 /* each(arg, dir, err) for the prefix itself and for all directories below jobs, whether a job has them or not, until one returns another
- * code than 0 and SAIKAI_ENOENT. */
+ * code than 0 and SAIKAI_ENOENT. Beside other jobs, one that this user may not look at is left out, and that is said on stderr. */
 int cli_jobs_each(const char *root, int (*each)(void *arg, const char *dir, struct saikai_error *err), void *arg,
                   struct saikai_error *err);
 

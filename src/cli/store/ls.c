@@ -1,39 +1,60 @@
 /* saikai ls: the generations of a store. */
 #include "cli/store/store_dir.h"
 
+#include "base/file/denied.h"
 #include "base/file/io.h"
 #include "base/config/units.h"
 #include "base/text/shown.h"
 #include "store/owner/job.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 
-/* Other jobs of the prefix, which have directories of their own. */
-static void list_jobs(const struct cli_store *s, struct sk_json *j)
+/* problem: why nothing more is known of it, "": there is no problem. */
+static void list_job(const char *path, const struct sk_job *job, const char *problem, struct sk_json *j)
+{
+    if (!j) {
+        printf("another job: %s  %s\n", sk_shown(path), sk_shown(*problem ? problem : job->command));
+        return;
+    }
+    sk_json_object(j, NULL);
+    if (!*problem)
+        sk_json_text(j, "name", job->name);
+    sk_json_text(j, "store", path);
+    if (*problem)
+        sk_json_text(j, "problem", problem);
+    else
+        sk_json_text(j, "command", job->command);
+    sk_json_end(j);
+}
+
+/* Other jobs of the prefix, which have directories of their own. 1: there may be some, which cannot be listed. */
+static int list_jobs(const struct cli_store *s, struct sk_json *j)
 {
     char dir[PATH_MAX], path[PATH_MAX];
-    struct sk_job job;
-    DIR *d = sk_io_path(dir, sizeof dir, NULL, "%s/jobs", s->root) ? NULL : opendir(dir);
+    struct saikai_error err = {0};
+    DIR *d = sk_io_path(dir, sizeof dir, &err, "%s/jobs", s->root) ? NULL : opendir(dir);
+    if (!d && !err.code && errno != ENOENT && errno != ENOTDIR)
+        sk_fail_at(&err, errno, dir, "cannot read directory %s", dir);
+    int unread = err.code != 0;
+    if (unread)
+        fprintf(stderr, "saikai ls: %s\n", sk_shown(err.text));
     if (j)
         sk_json_array(j, "jobs");
     for (struct dirent *e; d && (e = readdir(d));) {
-        if (*e->d_name == '.' || sk_io_path(path, sizeof path, NULL, "%s/%s", dir, e->d_name) || sk_job_load(path, &job, NULL))
+        struct saikai_error why = {0};
+        struct sk_job job;
+        if (*e->d_name == '.' || sk_io_path(path, sizeof path, NULL, "%s/%s", dir, e->d_name))
             continue;
-        if (!j) {
-            printf("another job: %s  %s\n", sk_shown(path), sk_shown(job.command));
-            continue;
-        }
-        sk_json_object(j, NULL);
-        sk_json_text(j, "name", job.name);
-        sk_json_text(j, "store", path);
-        sk_json_text(j, "command", job.command);
-        sk_json_end(j);
+        if (!sk_job_load(path, &job, &why) || sk_denied(&why))
+            list_job(path, &job, why.text, j);
     }
     if (j)
         sk_json_end(j);
     if (d)
         closedir(d);
+    return unread;
 }
 
 /* What is listed is not all as it should be. */
@@ -67,9 +88,9 @@ static int print_json(struct cli *cli, const struct cli_store *s)
         sk_json_end(&j);
     }
     sk_json_end(&j);
-    list_jobs(s, &j);
+    int unread = list_jobs(s, &j);
     sk_json_end(&j);
-    return cli_print_json(cli, &j, exit_code(cli, s));
+    return cli_print_json(cli, &j, unread ? CLI_FAILED : exit_code(cli, s));
 }
 
 static void print_head(const struct cli_store *s)
@@ -127,7 +148,7 @@ int cli_ls(struct cli *cli, int argc, char **argv)
                  "are stored, and whether a restart would take it. DIR is the "
                  "store's directory, by default the key store.prefix. Only names, sizes and one "
                  "header of each are looked at: 'saikai verify' checks the content. Exit code 1: one of them is damaged, or lacks "
-                 "files that no running job would add and that no death explains.",
+                 "files that no running job would add and that no death explains; or something cannot be read.",
         .max_operands = 1,
         .options = options,
     };
@@ -148,9 +169,8 @@ int cli_ls(struct cli *cli, int argc, char **argv)
         rc = print_json(cli, &s);
     } else {
         print_table(&s);
-        if (!s.local)
-            list_jobs(&s, NULL);
-        rc = exit_code(cli, &s);
+        int unread = !s.local && list_jobs(&s, NULL);
+        rc = unread ? CLI_FAILED : exit_code(cli, &s);
     }
     cli_store_free(&s);
     return rc;

@@ -1,5 +1,6 @@
 /* saikai output: what of a prefix is at its output, carrying it there, bringing it back. */
 #include "base/config/units.h"
+#include "base/text/counted.h"
 #include "base/text/json.h"
 #include "base/text/shown.h"
 #include "cli/cli.h"
@@ -121,8 +122,8 @@ static int put(struct cli *cli, struct asked *a)
         sk_json_end(&j);
         return cli_print_json(cli, &j, CLI_OK);
     }
-    printf("%d generation%s, %s in %d files, carried to %s; %d older removed there\n", done.generations, done.generations == 1 ? "" : "s",
-           sk_format_size(size, sizeof size, done.size_bytes), done.files, sk_shown(a->p.output->label), done.removed);
+    printf("%s, %s in %s, carried to %s; %d older removed there\n", sk_counted((unsigned)done.generations, "generation(s)"),
+           sk_format_size(size, sizeof size, done.size_bytes), sk_counted((unsigned)done.files, "file(s)"), sk_shown(a->p.output->label), done.removed);
     return CLI_OK;
 }
 
@@ -135,7 +136,8 @@ static void told(void *arg, const char *dir, const struct sk_brought *b)
     sk_gen_name(b->gen, gen);
     if (!a->j) {
         cli_progress_end(&a->bar);
-        printf("%s: generation %s of job %s, %s in %d files%s\n", sk_shown(dir), gen, sk_shown(b->job.name), sk_format_size(size, sizeof size, b->size_bytes), b->files,
+        printf("%s: generation %s of job %s, %s in %s%s\n", sk_shown(dir), gen, sk_shown(b->job.name), sk_format_size(size, sizeof size, b->size_bytes),
+               sk_counted((unsigned)b->files, "file(s)"),
                b->passed_over ? "; newer ones are damaged there" : "");
         return;
     }

@@ -4,8 +4,10 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/file/denied.h"
 #include "base/file/io.h"
 #include "base/config/units.h"
+#include "base/text/counted.h"
 #include "store/holdings.h"
 #include "store/owner/job.h"
 #include "store/owner/lease.h"
@@ -91,7 +93,14 @@ static int find_job(const struct cli *cli, const char *user, char *out, size_t c
     const char *prefix = sk_config_text(cli->config, "store.prefix");
     const char *name = sk_config_text(cli->config, "job.name");
     char from[PATH_MAX], suffix[16], found[NAME_MAX + 1] = "", list[300] = "";
-    if (!find_named(cli, user, out, cap, err))
+    struct saikai_error why = {0};
+    int rc = find_named(cli, user, out, cap, &why);
+    if (rc && sk_denied(&why)) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    if (!rc)
         return 0;
     if (*name)
         return sk_io_path(out, cap, err, "%s/%s", user, name);
@@ -100,6 +109,8 @@ static int find_job(const struct cli *cli, const char *user, char *out, size_t c
     snprintf(suffix, sizeof suffix, "-%012llx",
              (unsigned long long)(sk_hash64(from, strlen(from)) & 0xffffffffffff));
     DIR *d = opendir(user);
+    if (!d && errno != ENOENT)
+        return sk_fail_at(err, errno, user, "cannot read directory %s", user);
     int count = 0;
     for (struct dirent *e; d && (e = readdir(d));) {
         size_t n = strlen(e->d_name), m = strlen(suffix), used = strlen(list);
@@ -147,6 +158,9 @@ static int find_default(const struct cli *cli, int local, struct cli_target *t,
         return sk_fail(err, SAIKAI_EINVAL,
                        "there is no prefix: store.prefix is 'none'; --local shows what this node "
                        "holds");
+    struct stat sb;
+    if (stat(prefix, &sb) && (errno == EACCES || errno == EPERM))
+        return sk_fail_at(err, errno, prefix, "cannot look at %s (store.prefix)", prefix);
     if (!is_dir(prefix))
         return sk_fail(err, SAIKAI_ENOENT,
                        "there is no store %s (store.prefix): name its directory, or go to where "
@@ -169,6 +183,8 @@ int cli_target_find(const struct cli *cli, const char *operand, int local, struc
     for (size_t n = strlen(path); n > 1 && path[n - 1] == '/';)
         path[--n] = 0;
     int there = !stat(path, &sb);
+    if (!there && (errno == EACCES || errno == EPERM))
+        return sk_fail_at(err, errno, path, "cannot look at %s", operand);
     const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
     t->has_gen = !sk_gen_parse(last, &t->gen);
     size_t n = strlen(path);
@@ -408,9 +424,9 @@ char *cli_gen_state(const struct cli_gen *g, char *out, size_t cap)
     if (g->tried.bad)
         n += snprintf(out + n, cap - (size_t)n, ", marked bad");
     else if (g->refused)
-        n += snprintf(out + n, cap - (size_t)n, ", passed over (%d starts died)", died);
+        n += snprintf(out + n, cap - (size_t)n, ", passed over (%s died)", sk_counted((unsigned)died, "start(s)"));
     else if (died)
-        n += snprintf(out + n, cap - (size_t)n, ", %d start%s died", died, died > 1 ? "s" : "");
+        n += snprintf(out + n, cap - (size_t)n, ", %s died", sk_counted((unsigned)died, "start(s)"));
     if (g->earlier)
         snprintf(out + n, cap - (size_t)n, ", of an earlier run");
     return out;

@@ -24,10 +24,19 @@ struct sk_strictness sk_strictness(const struct sk_config *c, int rank)
     return (struct sk_strictness){.ends = !c || strcmp(sk_config_text(c, "lib.on_error"), "return") != 0, .rank = rank};
 }
 
+/* 1: the keeper's page says that there is to be no other start. */
+static int is_last_start(void)
+{
+    struct sk_keeper_page *page = NULL;
+    int is_last = !sk_keeper_page_attach(&page, NULL) && page && atomic_load(&page->state) == SK_KEEPER_HOPELESS;
+    sk_keeper_page_unmap(page);
+    return is_last;
+}
+
 static void end_program(int code)
 {
     int ready = 0, over = 0;
-    if (code == SAIKAI_EXIT_REFUSED && getenv(SK_KEEPER_FD_ENV)) {
+    if ((code == SAIKAI_EXIT_REFUSED && getenv(SK_KEEPER_FD_ENV)) || is_last_start()) {
         fflush(NULL); /* the keeper has to tell why: an abort may end it, too */
         _exit(code);
     }

@@ -4,6 +4,7 @@
 #include "base/box.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/text/counted.h"
 #include "base/types.h"
 #include "store/form/lineage.h"
 
@@ -477,8 +478,8 @@ int sk_reshape_read(struct sk_session *s, struct sk_gen g, uint64_t *run_id,
         *run_id = (uint64_t)r.run[0] << 1;
         if (!s->g->rank)
             sk_log(SK_LOG_INFO,
-                   "generation of iteration %lld was written by %d ranks: each of %d took its part",
-                   (long long)g.iteration, r.old, s->g->size);
+                   "generation of iteration %lld was written by %s: each of %d took its part",
+                   (long long)g.iteration, sk_counted((unsigned)r.old, "rank(s)"), s->g->size);
     }
     free(r.parts);
     free(r.found);

@@ -2,6 +2,7 @@
 #include "lib/whole/session_testing.h"
 
 #include "base/clock.h"
+#include "base/file/io.h"
 #include "base/host/fork_testing.h"
 #include "group/loop.h"
 #include "lib/run/events.h"
@@ -9,6 +10,7 @@
 #include "lib/run/stop.h"
 #include "world/hooks/hooks.h"
 
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -284,8 +286,42 @@ static void it_cannot_begin(void **state)
     (void)state;
     world_start(N, cannot_begin, &(struct start){.config = "lib.on_error=return"});
     assert_int_equal(atomic_load(&page->state), SK_KEEPER_NONE);
+    page->incarnation = 1;
     world_start(N, cannot_begin, &(struct start){.config = "lib.on_error=abort"});
     assert_int_equal(atomic_load(&page->state), SK_KEEPER_INITIALISED);
+}
+
+static int trouble;
+
+static int cannot_make(const char *op, const char *path)
+{
+    return !strcmp(op, "mkdir") && strstr(path, "/none") ? trouble : 0;
+}
+
+/* What another start would meet again is said to the launcher by the first one: a later one may have met a file server's fault, and other
+ * reasons pass. */
+static void it_could_not_begin_again_either(void **state)
+{
+    (void)state;
+    static const struct {
+        int trouble, incarnation, state;
+        const char *config;
+    } starts[] = {
+        {EACCES, 0, SK_KEEPER_NONE, "lib.on_error=return"},          {EIO, 0, SK_KEEPER_INITIALISED, "lib.on_error=abort"},
+        {EACCES, 1, SK_KEEPER_INITIALISED, "lib.on_error=abort"},    {EACCES, 0, SK_KEEPER_HOPELESS, "lib.on_error=abort"},
+        {EPERM, 0, SK_KEEPER_HOPELESS, "lib.on_error=abort"},        {ENOTDIR, 0, SK_KEEPER_HOPELESS, "lib.on_error=abort"},
+        {0, 0, SK_KEEPER_HOPELESS, "lib.on_error=abort; store.mode=x"},
+    };
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        trouble = starts[i].trouble;
+        atomic_store(&page->state, SK_KEEPER_NONE);
+        page->incarnation = (uint32_t)starts[i].incarnation;
+        sk_io_hook = cannot_make;
+        world_start(N, cannot_begin, &(struct start){.config = starts[i].config});
+        sk_io_hook = NULL;
+        if (atomic_load(&page->state) != (uint32_t)starts[i].state)
+            fail_msg("start %zu: state %u", i, (unsigned)atomic_load(&page->state));
+    }
 }
 
 /* The newest iteration of which all ranks have their files there, 0: none. */
@@ -493,6 +529,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_restart_resumes, make_page, remove_page),
         cmocka_unit_test_setup_teardown(it_is_refused, make_page, remove_page),
         cmocka_unit_test_setup_teardown(it_cannot_begin, make_page, remove_page),
+        cmocka_unit_test_setup_teardown(it_could_not_begin_again_either, make_page, remove_page),
         cmocka_unit_test_setup_teardown(a_signal_is_handed_on, make_page, remove_page),
         cmocka_unit_test_setup_teardown(it_ends_when_all_is_saved, make_page, remove_page),
         cmocka_unit_test(no_file_is_left_open),

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/file/patience.h"
 #include "lib/start/hold_local.h"
+#include "lib/start/places.h"
 #include "store/event/kept.h"
 
 #include <ctype.h>
@@ -342,7 +343,7 @@ static int go_there(void *arg, struct saikai_error *err)
         struct aside a = {.mine = j, .own_place = e->place, .text = e->aside, .cap = sizeof e->aside};
         look_aside(&a, e->st.prefix);
     }
-    return rc;
+    return rc ? sk_places_refuse(err, rc) : 0;
 }
 
 /* Among the events of the job that has the store: whoever looks after that one sees who wanted it. What cannot be told is left. */

@@ -1,6 +1,7 @@
 /* Where a session saves to: the prefix on the shared file system and the node-local directory. */
 #include "lib/start/places.h"
 
+#include "base/file/denied.h"
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/file/modes.h"
@@ -37,6 +38,13 @@ struct visit {
     int absent;    /* it is not there, and cannot be made now */
 };
 
+int sk_places_refuse(struct saikai_error *err, int rc)
+{
+    if (err && sk_denied(err))
+        sk_error_append(err, "; name a directory that can be written with store.prefix, or none to save on the nodes alone");
+    return rc;
+}
+
 static int visit(void *arg, struct saikai_error *err)
 {
     struct visit *v = arg;
@@ -48,17 +56,15 @@ static int visit(void *arg, struct saikai_error *err)
         v->absent = 1; /* so nothing is in it */
         return 0;
     }
-    if (e == EACCES || e == EPERM) {
-        struct saikai_error why = *err;
-        return sk_fail(err, rc, "%s: name a directory that can be written with store.prefix, or none to save on the nodes alone", why.text);
-    }
     if (rc)
-        return rc;
+        return sk_places_refuse(err, rc);
     if (!realpath(v->given, v->found))
         return sk_fail_errno(err, errno, "cannot resolve %s", v->given);
     if (stat(v->found, &sb) || !S_ISDIR(sb.st_mode))
         return sk_fail_errno(err, ENOTDIR, "cannot use %s (store.prefix)", v->found);
-    v->read_only = access(v->found, W_OK | X_OK) ? errno : 0;
+    if (access(v->found, R_OK | X_OK))
+        return sk_places_refuse(err, sk_fail_at(err, errno, v->found, "cannot look into %s", v->found));
+    v->read_only = access(v->found, W_OK) ? errno : 0;
     return 0;
 }
 
@@ -172,6 +178,8 @@ static int make_given(const char *given, char real[PATH_MAX], struct saikai_erro
     }
     if (!rc && !realpath(given, real))
         rc = sk_fail_errno(err, errno, "cannot resolve %s (store.local)", given);
+    if (rc)
+        sk_private_refuse(err);
     return rc;
 }
 

@@ -1,6 +1,7 @@
 /* The start of a session: what the ranks must agree on before anything is opened. */
 #include "lib/start/start.h"
 
+#include "base/file/denied.h"
 #include "base/log.h"
 #include "lib/start/hold_local.h"
 #include "lib/start/identity.h"
@@ -10,6 +11,7 @@
 #include "lib/start/tries.h"
 #include "schedule/failure/rates.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,16 +78,25 @@ static int find_places(struct sk_session *s, struct sk_start *st, const char *pr
     return rc;
 }
 
-/* Collective, after a verdict: somebody else has the store. All ranks and the launcher are to know that it was this. */
+/* Rights that are missing, and settings that make no sense, are so at the next start as well. A job that once had begun may have met a
+ * file server's fault. */
+static int is_hopeless(const struct sk_session *s, int rc, const struct saikai_error *err)
+{
+    int lasts = rc == SAIKAI_ECONFIG || (rc && (sk_denied(err) || err->sys_errno == ENOTDIR));
+    return lasts && s->page && !s->page->incarnation && strcmp(sk_config_text(s->config, "lib.on_error"), "return");
+}
+
+/* Collective, after a verdict: somebody else has the store, or it would be for nothing to start again. All ranks and the launcher are to
+ * know that it was this. */
 static int tell_refused(struct sk_session *s, int rc, int for_good, struct saikai_error *err)
 {
-    int64_t refused = rc == SAIKAI_EBUSY;
+    int64_t why_not[2] = {rc == SAIKAI_EBUSY, is_hopeless(s, rc, err)};
     struct saikai_error why = *err;
-    if (!rc || sk_group_allreduce(s->g, &refused, 1, SK_OP_MAX) || !refused)
+    if (!rc || sk_group_allreduce(s->g, why_not, 2, SK_OP_MAX))
         return rc;
-    if (s->page && for_good)
-        atomic_store(&s->page->state, SK_KEEPER_REFUSED);
-    return sk_fail(err, SAIKAI_EBUSY, "%s", why.text);
+    if (s->page && ((why_not[0] && for_good) || why_not[1]))
+        atomic_store(&s->page->state, why_not[0] ? SK_KEEPER_REFUSED : SK_KEEPER_HOPELESS);
+    return why_not[0] ? sk_fail(err, SAIKAI_EBUSY, "%s", why.text) : rc;
 }
 
 /* Which job this is, and which store: of the prefix, or of what the nodes know while it does not answer. Collective; one verdict.
@@ -279,7 +290,8 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
         rc = find_lease_and_rates(s, &st, hosts, err);
     if (!rc) {
         s->who.job = st.job;
-        rc = sk_group_verdict(s->g, sk_places_make_local(s, &st, err), err);
+        rc = sk_group_verdict(s->g, sk_places_make_local(s, &st, &why), &why);
+        rc = told(tell_refused(s, rc, 1, &why), &why, err);
     }
     if (!rc) /* after a restart it may be processes of the start before that die slowly: worth another try */
         rc = told(tell_refused(s, sk_local_take(s, &st, &why), !s->page || !s->page->incarnation, &why), &why, err);

@@ -5,6 +5,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/file/patience.h"
+#include "base/text/counted.h"
 #include "lib/start/memo.h"
 
 #include <dirent.h>
@@ -217,9 +218,9 @@ static void tell_refused(const struct sk_session *s, struct sk_gen g)
                name, (long long)g.iteration, name, sk_place_state_root(&s->place));
     else
         sk_log(SK_LOG_WARN,
-               "generation %s of iteration %lld is passed over: %d starts died after reading it%s (restart.tries is %lld); "
+               "generation %s of iteration %lld is passed over: %s died after reading it%s (restart.tries is %lld); "
                "'saikai mark --good %s %s' lets it be tried again",
-               name, (long long)g.iteration, t->deaths + t->unexplained,
+               name, (long long)g.iteration, sk_counted((unsigned)(t->deaths + t->unexplained), "start(s)"),
                t->unexplained ? ", some of them nobody knows why (these count half)" : "",
                (long long)sk_config_int(s->config, "restart.tries"), name, sk_place_state_root(&s->place));
 }

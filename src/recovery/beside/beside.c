@@ -14,7 +14,10 @@ void sk_beside_become(pid_t parent, int pipe, const char *name, void (*on_term)(
     struct sigaction term = {.sa_handler = on_term};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), own = fcntl(pipe, F_DUPFD_CLOEXEC, 10);
     setpgid(0, 0); /* the terminal's signals are for `saikai run` */
+    sigset_t none; /* `saikai run` holds its own back */
+    sigemptyset(&none);
     sigaction(SIGTERM, &term, NULL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent || null < 0 || own < 0)
         _exit(1);
@@ -33,4 +36,14 @@ int sk_beside_is_gone(pid_t *pid)
     if (*pid && waitpid(*pid, NULL, WNOHANG))
         *pid = 0;
     return !*pid;
+}
+
+int sk_beside_pending(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
+    sigset_t set;
+    for (size_t i = 0; !sigpending(&set) && i < sizeof ends / sizeof *ends; i++)
+        if (sigismember(&set, ends[i]))
+            return ends[i];
+    return 0;
 }

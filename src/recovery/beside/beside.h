@@ -11,4 +11,7 @@ void sk_beside_become(pid_t parent, int pipe, const char *name, void (*on_term)(
 /* In `saikai run`: 1: the process *pid is gone, whoever collected it, and *pid is 0 then. */
 int sk_beside_is_gone(pid_t *pid);
 
+/* For `saikai run`, which holds its signals back: the one that came meanwhile and asks it to end, 0: none. */
+int sk_beside_pending(void);
+
 #endif

@@ -156,6 +156,11 @@ static void describe_missed(const struct sk_fault *f, const struct sk_fault_word
 {
     char how[96];
     (void)w;
+    if (f->seconds > 0) {
+        snprintf(out, cap, "the keeper of a warm spare has been silent for %.1f s while its process is in MPI_Init, where all ranks wait for it: there is none from now "
+                           "on (run.warm)", f->seconds);
+        return;
+    }
     if (f->code > 0)
         snprintf(how, sizeof how, "was killed by signal %d (%s)", f->code, strsignal(f->code));
     else

@@ -63,7 +63,7 @@ extern const struct sk_fault_ops sk_fault_signal,    /* rank was killed by signa
     sk_fault_hang,                                   /* no rank has reached another candidate for seconds */
     sk_fault_long_setup,                             /* no rank has reached a first candidate for seconds since the start */
     sk_fault_late_start,                             /* rank has not said hello for seconds since the start */
-    sk_fault_missed,                                 /* a spare died in MPI's beginning by signal code, or exited with -code */
+    sk_fault_missed,                                 /* a spare died in MPI's beginning by signal code, exited with -code, or its keeper is silent for seconds */
     sk_fault_launcher,                               /* the MPI's launcher ended (wait status code) and left ranks owed */
     sk_fault_slower,                                 /* since a repair in place, code percent of the time are lost, seconds in all */
     sk_fault_difference;                             /* the two processes of rank sent different messages; code 1: that ends the job */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/config/units.h"
 #include "base/log.h"
+#include "base/text/counted.h"
 #include "output/prefix.h"
 #include "recovery/beside/beside.h"
 
@@ -54,8 +55,8 @@ static void carry(const struct sk_prefix *p, uint64_t run, int *in_trouble)
     }
     *in_trouble = rc != 0;
     if (!rc && done.generations)
-        sk_log(SK_LOG_INFO, "generation %s is at the output %s, too (%s in %d files)", sk_gen_name(done.newest, gen), p->output->label,
-               sk_format_size(size, sizeof size, done.size_bytes), done.files);
+        sk_log(SK_LOG_INFO, "generation %s is at the output %s, too (%s in %s)", sk_gen_name(done.newest, gen), p->output->label,
+               sk_format_size(size, sizeof size, done.size_bytes), sk_counted((unsigned)done.files, "file(s)"));
 }
 
 /* 1: the job has ended. */
@@ -97,8 +98,9 @@ static void tell_brought(void *arg, const char *dir, const struct sk_brought *b)
 {
     const struct sk_outlet *o = arg;
     char gen[48], size[32];
-    sk_log(SK_LOG_NOTICE, "job %s: generation %s of iteration %lld was brought back from the output %s into %s, in which nothing was (%s in %d files)",
-           b->job.name, sk_gen_name(b->gen, gen), (long long)b->gen.iteration, o->label, dir, sk_format_size(size, sizeof size, b->size_bytes), b->files);
+    sk_log(SK_LOG_NOTICE, "job %s: generation %s of iteration %lld was brought back from the output %s into %s, in which nothing was (%s in %s)",
+           b->job.name, sk_gen_name(b->gen, gen), (long long)b->gen.iteration, o->label, dir, sk_format_size(size, sizeof size, b->size_bytes),
+           sk_counted((unsigned)b->files, "file(s)"));
 }
 
 int sk_forwarder_bring_back(const struct sk_config *c, struct saikai_error *err)
@@ -153,17 +155,6 @@ int sk_forwarder_new(const struct sk_config *c, uint64_t run, struct sk_forwarde
     return 0;
 }
 
-static int is_signalled(void)
-{
-    static const int ends[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
-    sigset_t set;
-    sigpending(&set);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (sigismember(&set, ends[i]))
-            return 1;
-    return 0;
-}
-
 void sk_forwarder_finish(struct sk_forwarder *k)
 {
     if (!k)
@@ -172,7 +163,7 @@ void sk_forwarder_finish(struct sk_forwarder *k)
     int told = 0;
     close(k->word);
     k->word = -1;
-    while (!sk_beside_is_gone(&k->pid) && (now = sk_now()) - begun < k->final_wait_s && !is_signalled()) {
+    while (!sk_beside_is_gone(&k->pid) && (now = sk_now()) - begun < k->final_wait_s && !sk_beside_pending()) {
         if (!told && now - begun > told_s) {
             sk_log(SK_LOG_NOTICE, "the job has ended; what is newest is carried to %s (a signal, such as ^C, leaves it)", k->label);
             told = 1;

@@ -107,6 +107,48 @@ static void a_spare_that_dies_while_it_is_needed(void **state)
     crew_finish(w);
 }
 
+/* Its keeper is killed: that is silence, as long as no rank is seen to have come out of MPI_Init. */
+static void a_spare_whose_keeper_dies_while_it_is_needed(void **state)
+{
+    static const struct {
+        enum sk_world_state rank;
+        int starts, stopped;
+    } jobs[] = {{SK_WORLD_NONE, 3, 0}, {SK_WORLD_OUTSIDE, 2, 0}, {SK_WORLD_READY, 2, 0}, {SK_WORLD_NONE, 2, 1}};
+    (void)state;
+    for (size_t k = 0; k < 2 * sizeof jobs / sizeof *jobs; k++) {
+        size_t i = k / 2;
+        int never = k % 2; /* it dies before it has said anything */
+        struct crew *w = begin_again();
+        w->at.state = SK_KEEPER_NONE;
+        w->at.progress = 0;
+        for (int n = 0; n < (never ? 0 : 200); n++) { /* as long as it speaks, nothing is wrong */
+            crew_run(w, 0.5);
+            tell_of_spare(w, n ? SK_MSG_BEAT : SK_MSG_HELLO, 0, 0, 0);
+        }
+        assert_int_equal(w->starts, 2);
+        if (jobs[i].rank != SK_WORLD_NONE)
+            say(w, 2, jobs[i].rank);
+        if (jobs[i].stopped) { /* `saikai run` itself: nobody was listened to */
+            crew_run(w, 4);
+            w->now += 100;
+            crew_run(w, 0.1);
+            tell_of_spare(w, SK_MSG_BEAT, 0, 0, 0);
+            crew_run(w, 4);
+        } else {
+            crew_run(w, never ? 90 : 30);
+        }
+        if (w->starts != jobs[i].starts)
+            fail_msg("case %zu: %d starts; %s", i, w->starts, w->said);
+        if (jobs[i].starts == 3) {
+            assert_int_equal(sk_supervisor_warm(w->s), 0);
+            assert_string_equal(w->event.answer, "restart");
+            if (!strstr(w->said, "the keeper of a warm spare has been silent for 9."))
+                fail_msg("%s", w->said);
+        }
+        crew_finish(w);
+    }
+}
+
 /* The program's own fault, which its spare has as well, comes first, whoever is heard first. */
 static void a_spare_that_ends_as_the_ranks_do(void **state)
 {
@@ -171,6 +213,7 @@ int main(void)
         cmocka_unit_test(but_not_for_ever),
         cmocka_unit_test(nor_where_it_does_not_matter),
         cmocka_unit_test(a_spare_that_dies_while_it_is_needed),
+        cmocka_unit_test(a_spare_whose_keeper_dies_while_it_is_needed),
         cmocka_unit_test(a_spare_that_ends_as_the_ranks_do),
         cmocka_unit_test(a_spare_that_nobody_waits_for),
         cmocka_unit_test(a_repair_beside_a_spare),

@@ -2,7 +2,9 @@
  * end; or leave it to a restart, and say why. */
 #include "recovery/repair/repairing.h"
 
+#include "backbone/keeper_page.h"
 #include "base/log.h"
+#include "recovery/fault/detector_watch.h"
 #include "recovery/renewal/renewing.h"
 
 #include <math.h>
@@ -150,8 +152,32 @@ int sk_supervisor_tick_repair(struct sk_supervisor *s, double now)
 /* So long a rank's end, which may be why the spare has ended, may be on its way. */
 static const double missed_s = 1;
 
+/* 1: no rank has come out of MPI_Init, as far as was heard. */
+static int all_begin(const struct sk_supervisor *s)
+{
+    for (int r = 0; r < s->c.detector.n_ranks; r++) {
+        struct sk_progress at = sk_detector_rank_at(s->detector, r);
+        if (SK_WORLD_STATE(at.world) != SK_WORLD_NONE || at.state != SK_KEEPER_NONE || sk_detector_rank_runs(s->detector, r) == 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* A keeper that was killed has no last word. One whose spare waits is silent as well; by then a rank is out of MPI_Init and has said so, which
+ * may take it a while where there are more processes than processors. */
+static void look_for_silent_spare(struct sk_supervisor *s, double now)
+{
+    double at = sk_detector_clock(s->detector, now), limit = 2 * sk_detector_silence_limit(s->detector);
+    for (int i = 0; !s->missed.kind && i < s->spares; i++)
+        if (s->spare_heard[i] > 0 && at - s->spare_heard[i] > limit && all_begin(s)) {
+            s->missed = (struct sk_fault){&sk_fault_missed, -1, -1, 0, at - s->spare_heard[i], NULL};
+            s->missed_at = now;
+        }
+}
+
 void sk_supervisor_tick_missed(struct sk_supervisor *s, double now)
 {
+    look_for_silent_spare(s, now);
     struct sk_fault f = s->missed;
     char text[256];
     if (!f.kind || s->stop_signal || now - s->missed_at < missed_s)

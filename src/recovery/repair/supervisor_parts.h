@@ -39,6 +39,7 @@ struct sk_supervisor {
     int spares;                /* processes beyond the ranks in the first start */
     struct sk_fault missed;    /* a spare that died while the ranks needed it; kind NULL: none */
     double missed_at;
+    double *spare_heard;       /* by spare: when its keeper spoke last, or was to have spoken, by the detector's clock; 0: it is not waited for */
     struct sk_slower slower;   /* of jobs that are repaired in place */
     struct sk_renewal renewal;
     struct sk_transfers transfers; /* where each rank is two processes */
@@ -51,6 +52,7 @@ struct sk_supervisor {
     struct sk_barren barren;
     int uses_library;      /* the program was seen to use it */
     int refused;           /* another job has its store */
+    int hopeless;          /* its library says that another start could not begin either */
     struct sk_fault fault; /* why the job is being cleared */
     struct sk_past past;   /* what the starts before this one suffered */
     double started;        /* when this one began */

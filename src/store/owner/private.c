@@ -2,6 +2,7 @@
  * then another is taken, and that is said. */
 #include "store/owner/private.h"
 
+#include "base/file/denied.h"
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/file/modes.h"
@@ -38,6 +39,12 @@ static int settle(const char *path, const struct stat *st, struct saikai_error *
     return 0;
 }
 
+void sk_private_refuse(struct saikai_error *err)
+{
+    if (err && sk_denied(err))
+        sk_error_append(err, "; name a directory that can be written with store.local, or none to save in the prefix alone");
+}
+
 int sk_private_dir(const char *given, int make, char *out, size_t cap, struct saikai_error *err)
 {
     struct stat st;
@@ -46,6 +53,8 @@ int sk_private_dir(const char *given, int make, char *out, size_t cap, struct sa
         rc = name(given, which = i, out, cap, err);
         found = !rc && is_ours(out, &st);
     }
+    if (!rc && !found && !make && lstat(out, &st) && (errno == EACCES || errno == EPERM))
+        return sk_fail_at(err, errno, out, "cannot look for a directory of this user in %s", given);
     if (!rc && !found && !make)
         return sk_fail(err, SAIKAI_ENOENT, "there is no directory of this user in %s", given);
     for (int i = 0; !rc && !found && i < NAMES; i++) {
@@ -53,8 +62,11 @@ int sk_private_dir(const char *given, int make, char *out, size_t cap, struct sa
         struct saikai_error why = {0};
         if (!rc && (rc = sk_io_mkdir(out, SK_MODE_PRIVATE, &why)) == SAIKAI_EEXIST)
             rc = 0;
-        else if (why.code)
-            sk_fail(err, rc, "%s (store.local)", why.text);
+        else if (why.code && err) {
+            *err = why;
+            sk_error_append(err, " (store.local)");
+            sk_private_refuse(err);
+        }
         found = !rc && is_ours(out, &st); /* also when another rank was faster */
     }
     if (!rc && !found)

@@ -12,5 +12,7 @@
  * has the permissions of stores (base/file/modes.h), and is watched over: nothing is ever made below it
  * while it is another's. SAIKAI_ENOENT: there is none (without make). */
 int sk_private_dir(const char *given, int make, char *out, size_t cap, struct saikai_error *err);
+/* To an error of missing rights in store.local: what to do. Any other stays as it is. */
+void sk_private_refuse(struct saikai_error *err);
 
 #endif
