@@ -16,14 +16,16 @@
  *   PREDICTED  flags; shape; bound, exponents, mean or base; factors; fill value, mask; exact
  *              values; filters; codes
  *   EXTENDED   as PREDICTED, with its options (u16) before the flags, and what they need: the
- *              exponent of the scale (i16), the step of the lattice (f64) */
+ *              exponent of the scale (i16), the step of the lattice (f64)
+ *   SERIES     scale (i16); base, step of the lattice (f64); exact values; numbers (series/series.h) */
 enum {
     PIECE_EMPTY = 0,
     PIECE_EXACT = 1,
     PIECE_CONSTANT = 2,
     PIECE_PREDICTED = 4,
     PIECE_CENTRED = 5,
-    PIECE_EXTENDED = 6
+    PIECE_EXTENDED = 6,
+    PIECE_SERIES = 7
 };
 enum { PIECE_HAS_MASK = 1, PIECE_HAS_FILL = 2, PIECE_IS_CAUSAL = 4 };
 /* Options: reach beyond LIFT_LEAST_REACH; the values were multiplied by a power of two before all

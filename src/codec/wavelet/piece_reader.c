@@ -4,6 +4,7 @@
 
 #include "codec/entropy/scratch.h"
 #include "codec/wavelet/exact.h"
+#include "codec/wavelet/series/series.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -180,6 +181,38 @@ static int read_predicted(struct piece *j, int extended, struct sk_rd *in, void 
     return rc ? rc : sk_special_get_exact(&exact, out, j->n, j->size, err);
 }
 
+/* The values of a lattice, before they are scaled back, by their numbers in in[0, size). */
+static int series_values(const struct piece *j, double base, double step, const void *in, size_t size, void *out, struct saikai_error *err)
+{
+    int32_t *k = sk_scratch_take(j->n * sizeof *k);
+    int rc = k ? sk_series_get(in, size, k, j->n, err) : sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
+    for (size_t i = 0; !rc && i < j->n; i++) {
+        if (j->size == sizeof(float))
+            ((float *)out)[i] = (float)(base + step * k[i]);
+        else
+            ((double *)out)[i] = base + step * k[i];
+    }
+    sk_scratch_give(k);
+    return rc;
+}
+
+/* Hostile input. */
+static int read_series(struct piece *j, struct sk_rd *in, void *out, struct saikai_error *err)
+{
+    j->scale = (int16_t)sk_rd_u16(in);
+    double base = sk_rd_f64(in), step = sk_rd_f64(in);
+    if (in->bad || abs(j->scale) > 2200 || !isfinite(base) || !isfinite(step) || !(step > 0))
+        return damaged(err, "the header");
+    struct sk_rd exact = *in;
+    skip_exact(j, in);
+    if (in->bad)
+        return damaged(err, "an exact value");
+    int rc = series_values(j, base, step, in->p, sk_rd_left(in), out, err);
+    if (!rc)
+        unscale(j, out);
+    return rc ? rc : sk_special_get_exact(&exact, out, j->n, j->size, err);
+}
+
 int sk_piece_read(struct piece *j, struct sk_rd *in, void *out, struct saikai_error *err)
 {
     unsigned form = sk_rd_u8(in);
@@ -195,5 +228,7 @@ int sk_piece_read(struct piece *j, struct sk_rd *in, void *out, struct saikai_er
         return sk_exact_get(in->p, left, out, j->n, j->size, err);
     if ((form == PIECE_PREDICTED || form == PIECE_EXTENDED) && j->n)
         return read_predicted(j, form == PIECE_EXTENDED, in, out, err);
+    if (form == PIECE_SERIES && j->n)
+        return read_series(j, in, out, err);
     return damaged(err, "the form");
 }

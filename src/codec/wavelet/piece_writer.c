@@ -3,6 +3,7 @@
 #include "codec/wavelet/piece.h"
 
 #include "codec/entropy/scratch.h"
+#include "codec/wavelet/series/piece_series.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -264,6 +265,7 @@ static int set_scale(struct piece *j, struct saikai_error *err)
 int sk_piece_predict(struct piece *j, struct sk_buf *out, struct saikai_error *err)
 {
     struct sk_buf mask = {0};
+    size_t from = out->len;
     int rc = sk_shape_make(&j->shape, &j->lift_shape, &j->b_offset, err);
     if (rc)
         return rc;
@@ -282,6 +284,8 @@ int sk_piece_predict(struct piece *j, struct sk_buf *out, struct saikai_error *e
         j->fine = (j->high - j->low) / j->limit > FINE_BOUND;
         rc = make_best(j, &mask, out, err);
     }
+    if (!rc)
+        sk_piece_series_try(j, out, from);
     sk_buf_free(&mask);
     return rc;
 }

@@ -58,6 +58,14 @@ static double tiny(size_t i)
     return 1e-33 * smooth(i);
 }
 
+static double logistic(size_t i)
+{
+    double x = 0.3;
+    for (size_t k = 0; k <= i; k++)
+        x = 3.9 * x * (1 - x);
+    return x;
+}
+
 static const struct {
     const char *name;
     double bound; /* of the range */
@@ -68,7 +76,8 @@ static const struct {
               {"centred", 1e-3, climate}, {"far3", 1e-5, waves},      {"scaled2", 1e-3, tiny},
               {"sparse3", 1e-2, waves},   {"fitted3", 1e-4, waves},   {"bilevel2", 5e-23, masked},
               {"bilevel3", 5e-23, masked}, {"before1", 1e-4, smooth}, {"before3", 1e-3, waves},
-              {"fine1", 1e-6, smooth},   {"fine3", 1e-7, waves},    {"held1", 3e-2, stretches}};
+              {"fine1", 1e-6, smooth},   {"fine3", 1e-7, waves},    {"held1", 3e-2, stretches},
+              {"series1", 1e-2, logistic}, {"series_fine", 1e-6, logistic}, {"series_scaled", 1e-3, tiny}};
 
 static void check(int k, const struct sk_array *a, const void *out, size_t n)
 {

@@ -91,6 +91,15 @@ static double tiny(size_t i)
     return 1e-33 * smooth(i);
 }
 
+/* x -> 3.9 x (1 - x), from the beginning. */
+static double logistic(size_t i)
+{
+    double x = 0.3;
+    for (size_t k = 0; k <= i; k++)
+        x = 3.9 * x * (1 - x);
+    return x;
+}
+
 static double constant(size_t i)
 {
     return (double)(i - i);
@@ -134,5 +143,10 @@ int main(int argc, char **argv)
     parameter = "plan=0,reach=4";
     write_seed(argv[1], "fine1", &d1, 1e-6, smooth);
     write_seed(argv[1], "fine3", &d7, 1e-7, waves);
+    const struct sk_array d8 = {.type = SAIKAI_F32, .ndims = 1, .dims = {600}};
+    parameter = "series=1";
+    write_seed(argv[1], "series1", &d1, 1e-2, logistic);
+    write_seed(argv[1], "series_fine", &d1, 1e-6, logistic);
+    write_seed(argv[1], "series_scaled", &d8, 1e-3, tiny);
     return 0;
 }
