@@ -322,7 +322,7 @@ static double small_value(int kind, double x, double y, double z)
 static void test_plans_of_small_pieces(void **unused)
 {
     static const size_t shapes[][3] = {{48, 56, 64}, {1, 300, 200}, {1, 1, 150000}, {10, 34, 34}};
-    static const char *const plans[] = {"plan=0,reach=2", "plan=0,reach=4", "plan=1"};
+    static const char *const plans[] = {"plan=0,reach=2,series=0", "plan=0,reach=4,series=0", "plan=1,series=0"}; /* a series is no plan */
     (void)unused;
     for (int s = 0; s < 4; s++)
         for (int kind = 0; kind < 3; kind++) {
