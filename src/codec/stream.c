@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/types.h"
 #include "codec/entropy/scratch.h"
+#include "codec/quality/exactly.h"
 #include "codec/frame.h"
 #include "codec/lossless/lossless.h"
 #include "codec/lossless/within/reach.h"
@@ -92,49 +93,6 @@ static int verify_piece(struct encoder *e, const struct sk_cut_piece *p, struct 
     return rc;
 }
 
-/* What part of some bytes the lossless codec leaves, beside `head` bytes: at most eight times `sample` in the middle of a piece, and as many again for each
- * two MiB that it has (it takes long for its size). 0: there are none such. INFINITY: it fails. */
-static double share_exact(const struct encoder *e, const struct sk_cut_piece *p, size_t sample, size_t head)
-{
-    enum { PLACES = 8, APART = 2 << 20 };
-    const double golden = 0.6180339887498949;
-    const struct sk_codec_ops *exact = &sk_codec_predict;
-    struct sk_cut cut;
-    double all = 0, left = 0;
-    if (sk_cut_init(&cut, &p->array, sample) || !cut.pieces)
-        return 0;
-    size_t places = p->size / APART;
-    places = places < 1 ? 1 : places > PLACES ? PLACES : places;
-    for (size_t k = 0; k < places; k++) {
-        /* the middle first, and none a multiple of another: what comes again in regular distances is not met each time, or missed */
-        struct sk_cut_piece part = sk_cut_piece(&cut, (uint64_t)((double)cut.pieces * fmod(0.5 + (double)k * golden, 1)));
-        size_t room = exact->max_encoded(&part.array), n = 0;
-        if ((part.size > p->size / 4 && p->size > sample) || part.size > 8 * sample)
-            return 0;
-        void *out = room == (size_t)-1 ? NULL : malloc(room);
-        int rc = !out || exact->encode(&part.array, e->in + p->offset + part.offset,
-                                       &(struct sk_codec_options){0}, out, room, &n, NULL);
-        free(out);
-        if (rc)
-            return INFINITY;
-        all += (double)part.size;
-        left += n > head ? (double)(n - head) : 0;
-    }
-    return left / all;
-}
-
-/* Would the lossless codec perhaps make a piece smaller than `size`? Some of it tells, and little of it where it is far from that; but not of what repeats far apart. */
-static int may_be_smaller_exact(const struct encoder *e, const struct sk_cut_piece *p, size_t size)
-{
-    enum { LITTLE = 4 << 10, SAMPLE = 64 << 10, TABLES = 256 };
-    const double near = 1.3, far = 3, wanted = (double)size / (double)p->size;
-    if (p->size < size * 3 / 2 + 64)
-        return 1;
-    if (sk_repeats_beyond(&p->array, e->in + p->offset, SAMPLE, p->size))
-        return 1;
-    return (p->size < SAMPLE || !(share_exact(e, p, LITTLE, TABLES) > far * wanted)) && share_exact(e, p, SAMPLE, 0) < near * wanted;
-}
-
 /* Keep the piece exactly, where that takes fewer bytes than were made of it; but not where time counts for more, since it would take
  * several times as much. */
 static int encode_exact(const struct encoder *e, const struct sk_cut_piece *p, struct slot *s,
@@ -144,7 +102,7 @@ static int encode_exact(const struct encoder *e, const struct sk_cut_piece *p, s
     size_t room = exact->max_encoded(&p->array), n = 0;
     if (e->opt.bare || !sk_chain_lossy(&e->chain) || e->chain.step[0] == &sk_codec_quick || e->opt.codec.bound.kind == SK_BOUND_NONE ||
         !(exact->types >> p->array.type & 1) || room == (size_t)-1 ||
-        !may_be_smaller_exact(e, p, *size))
+        !sk_exactly_may_win(&p->array, e->in + p->offset, *size))
         return SK_FRAME_CHAIN;
     uint8_t *out = malloc(room);
     if (!out)

@@ -47,3 +47,18 @@ size_t sk_steps_reach(const struct sk_array *a, const void *in, size_t part, siz
     want = step > most / word / MANY ? most : step * word * MANY;
     return want > part && stay(in, word, words, step) ? want : part;
 }
+
+double sk_repeats_left(const struct sk_array *a, const void *in)
+{
+    size_t bytes = sk_array_size_bytes(a);
+    struct sk_words l;
+    struct sk_fold f;
+    sk_words_of(a, bytes, &l);
+    if (!sk_type_is_float(a->type) || bytes == (size_t)-1 || (uintptr_t)in % l.word)
+        return 1;
+    if (sk_few_is_long(in, l.words, l.word))
+        return 0;
+    double left = sk_fold_find(&f, &l, in) == 1 ? (double)f.rest / (double)l.words : 1;
+    sk_fold_free(&f);
+    return left;
+}
