@@ -151,6 +151,21 @@ static double worth(double bits)
     return bits < 0 ? 1e300 : bits;
 }
 
+/* Rows of a few values, as the coordinates of particles are, take longer to walk through than to code: the longest axis becomes the row. */
+static void lie_along_the_longest(struct shape *s)
+{
+    enum { SHORT = 8 };
+    int last = LIFT_AXES - 1, longest = last;
+    for (int a = 0; a < last; a++)
+        if (s->axis[a] >= 0 && s->dims[s->axis[a]] > s->dims[s->axis[longest]])
+            longest = a;
+    if (s->axis[last] < 0 || s->dims[s->axis[last]] >= SHORT || s->dims[s->axis[longest]] < SHORT * s->dims[s->axis[last]])
+        return;
+    int d = s->axis[last];
+    s->axis[last] = s->axis[longest];
+    s->axis[longest] = d;
+}
+
 /* The three dimensions along which the values are predicted best are the axes, in their order. When
  * one of them is far worse than the best, it is in doubt whether to predict along it. */
 static void choose_axes(struct shape *s, const struct probe *p, const char *text)
@@ -177,6 +192,7 @@ static void choose_axes(struct shape *s, const struct probe *p, const char *text
             s->axis[LIFT_AXES - 1 - taken++] = d;
     while (taken < LIFT_AXES)
         s->axis[LIFT_AXES - 1 - taken++] = -1;
+    lie_along_the_longest(s);
     double most = -1;
     for (int a = 0; a < LIFT_AXES; a++) {
         int d = s->axis[a];
