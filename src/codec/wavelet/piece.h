@@ -47,10 +47,13 @@ enum {
  * the shortest. */
 #define PIECE_CLOSE 1.05
 
-/* Adaptive codes take up to three times as long to restore as static ones: where time counts, these may be longer by this factor. */
+/* How much time bytes are worth, by level: little by default (codes are static, one plan is made); some from PIECE_THRIFTY_LEVEL on;
+ * from PIECE_BEST_LEVEL on bytes alone count. */
+enum piece_effort { PIECE_SWIFT, PIECE_THRIFTY, PIECE_BEST };
+enum { PIECE_THRIFTY_LEVEL = 6, PIECE_BEST_LEVEL = 9 };
+/* Adaptive codes take up to three times as long to restore as static ones, which are kept where they are longer by no more than this
+ * factor, if thrifty. */
 #define PIECE_WORTH 1.1
-/* From this level on bytes alone count. */
-enum { PIECE_BEST_LEVEL = 9 };
 
 /* How to predict. */
 struct plan {
@@ -78,7 +81,7 @@ struct piece {
     size_t most;         /* encoder: bytes of the best plan so far, SIZE_MAX: there is none */
     size_t least_static; /* encoder: bytes of the shortest static codes so far, the same */
     double least_bits;   /* encoder: of the plans so far, before they are coded */
-    int thrifty;         /* encoder: time counts, too, and not bytes alone */
+    enum piece_effort effort; /* encoder */
     int sparse, bilevel, packed, fine; /* how codes, mask and filters are coded: see the options */
     int lowest, highest; /* exponents of most values */
     struct special special;

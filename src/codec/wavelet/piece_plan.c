@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { MOST_PLANS = 3, SMALL = 200000 /* values of a piece */, MANY = 4 /* bits of a value */ };
+enum { TINY = 1 << 16 /* values of a piece, of which boxes say little */, MOST_BOXES = 4 };
 enum { HOLD_PARTS = 4 }; /* numbers of a lattice within the bound, where they are held */
 
 double sk_piece_parameter(const struct piece *p, const char *key, double standard)
@@ -53,7 +54,7 @@ int sk_piece_transform(const struct piece *j, const struct lift_shape *shape, co
 /* A further plan is made for what it may save: where time counts, not to see whether it does. */
 double sk_piece_close(const struct piece *j)
 {
-    return j->thrifty ? 1 : PIECE_CLOSE;
+    return j->effort < PIECE_BEST ? 1 : PIECE_CLOSE;
 }
 
 /* Bits per sampled value that a plan would take. */
@@ -92,17 +93,17 @@ static int reach_given(const struct piece *j)
     return r > LIFT_LEAST_REACH ? r < LIFT_MOST_REACH ? (int)r : LIFT_MOST_REACH : LIFT_LEAST_REACH;
 }
 
-/* Bytes that two large boxes take, as a part of the piece. */
-static double try_box(const struct piece *j, const struct plan *plan, size_t most,
-                      struct sk_plane_writer *codes)
+/* Bytes that so many large boxes, of `most` values in all, take, as a part of the piece. */
+static double try_boxes(const struct piece *j, const struct plan *plan, size_t most, int boxes,
+                        struct sk_plane_writer *codes)
 {
     struct lift_shape sample;
     struct sk_buf head = {0};
     struct lift lift = {0};
     struct causal causal = {0};
     double bytes = INFINITY;
-    size_t offset[2];
-    sk_shape_sample(&j->lift_shape, most / 2, 2, &sample, offset);
+    size_t offset[MOST_BOXES];
+    sk_shape_sample(&j->lift_shape, most / (size_t)boxes, boxes, &sample, offset);
     sk_plane_writer_reset(codes);
     if (!sk_piece_transform(j, &sample, plan, 0, &lift, &causal, &head, codes, NULL)) {
         double n = (double)(sample.n[0] * sample.n[1] * sample.n[2] * sample.nb);
@@ -113,6 +114,11 @@ static double try_box(const struct piece *j, const struct plan *plan, size_t mos
     sk_causal_free(&causal);
     sk_buf_free(&head);
     return bytes;
+}
+
+static double try_box(const struct piece *j, const struct plan *plan, size_t most, struct sk_plane_writer *codes)
+{
+    return try_boxes(j, plan, most, 2, codes);
 }
 
 /* Bytes of large boxes with this plan, whose reach is chosen, too: a longer one is to be worth its
@@ -211,7 +217,7 @@ static int is_close(const struct plan *plan, double bits, double least)
 /* How many plans may be tried on all of the piece: each further one takes nearly as long as the first. */
 static int most_finalists(const struct piece *j)
 {
-    return j->thrifty ? PIECE_FINALISTS - 1 : PIECE_FINALISTS;
+    return j->effort < PIECE_BEST ? PIECE_FINALISTS - 1 : PIECE_FINALISTS;
 }
 
 /* Leave the plans that large boxes do not rule out, since they take less than `far` times the least of them, the best first; returns how
@@ -269,7 +275,7 @@ static int narrow(const struct piece *j, struct plan *plan, int n, const double 
 static int add_with_reach(const struct piece *j, const struct plan *plan, size_t most, double least, struct sk_plane_writer *codes,
                           struct plan *all, double *cost)
 {
-    const double hopeless = j->thrifty ? 1.25 : 4, few = 2.5;
+    const double hopeless = j->effort < PIECE_BEST ? 1.25 : 4, few = 2.5;
     struct plan other = *plan;
     other.reach = LIFT_MOST_REACH;
     if (plan->causal || sk_piece_parameter(j, "reach=", -1) > 0 || *cost > hopeless * least)
@@ -351,6 +357,71 @@ static size_t points_of_small_box(const struct piece *j)
     return part < FEWEST ? FEWEST : part > most ? most : part;
 }
 
+/* Has it more dimensions here than the caller gave it? Boxes of what is a line all the same are edges above all, which hide what plans save. */
+static int is_folded(const struct piece *j)
+{
+    int given = 0;
+    for (int d = 0; d < j->a->ndims; d++)
+        given += j->a->dims[d] > 1;
+    return j->shape.n_dims > given;
+}
+
+/* How many boxes: they are mostly edges, the more so the more axes they have; and fields are not alike everywhere. */
+static int swift_boxes(const struct piece *j)
+{
+    const size_t *n = j->lift_shape.n;
+    return n[0] > 1 && n[1] > 1 && n[2] > 1 ? 2 : 4;
+}
+
+/* The longer reach where that takes fewer bytes: of the boxes that were tried already, which took *cost bytes; many bits say as much in fewer. */
+static void reach_swiftly(const struct piece *j, struct plan *plan, size_t most, double *cost, struct sk_plane_writer *codes)
+{
+    enum { ENOUGH = 1 << 14 };
+    const double few = 2, worth = 0.97;
+    double near = *cost;
+    struct plan other = *plan;
+    if (plan->causal || sk_piece_parameter(j, "reach=", -1) > 0)
+        return;
+    other.reach = LIFT_MOST_REACH;
+    int is_few = 8 * near < few * (double)most;
+    if (most > ENOUGH && !is_few) {
+        most = ENOUGH;
+        near = try_boxes(j, plan, most, swift_boxes(j), codes);
+    }
+    double far = try_boxes(j, &other, most, swift_boxes(j), codes);
+    if (!(far < (is_few ? 1 : worth) * near))
+        return;
+    *plan = other;
+    *cost *= far / near;
+}
+
+/* Where time counts most: boxes that are tried once for each plan, and once more with the longer reach of those that may be the best. Of small pieces that take few bits
+ * boxes say little, and the whole does not take long: all plans near the least are left. */
+static int choose_swiftly(const struct piece *j, const struct plan *plan, int n, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
+{
+    enum { PART = 16, FEWEST = 1 << 13, MOST = 1 << 15 };
+    const double near = 1.3, few = 0.5, several = 2.5;
+    size_t part = j->n / PART, most = part < FEWEST ? FEWEST : part > MOST ? MOST : part;
+    double cost[MOST_PLANS], least = INFINITY;
+    int best = 0;
+    memcpy(out, plan, (size_t)n * sizeof *plan);
+    for (int k = 0; k < n; k++) {
+        cost[k] = try_boxes(j, &plan[k], most, swift_boxes(j), codes);
+        least = cost[k] < least ? cost[k] : least;
+    }
+    if (j->n <= SMALL && 8 * least < several * (double)most && is_folded(j))
+        return choose_small(j, plan, n, codes, out);
+    for (int k = 0; k < n; k++)
+        if (cost[k] <= near * least) {
+            reach_swiftly(j, &out[k], most, &cost[k], codes);
+            best = cost[k] < cost[best] ? k : best;
+        }
+    if (j->n <= SMALL && 8 * least < few * (double)most)
+        return near_the_least(out, n, cost, cost[best], near);
+    out[0] = out[best];
+    return 1;
+}
+
 int sk_piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
 {
     enum { BOXES = 6 };
@@ -360,6 +431,8 @@ int sk_piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan 
     double bits[MOST_PLANS], least = INFINITY;
     int n = make_plans(j, plan), given = (int)sk_piece_parameter(j, "plan=", -1), left = 0;
     out[0] = plan[given >= 0 && given < n ? given : 0];
+    if (j->effort == PIECE_SWIFT && given < 0 && j->n > TINY)
+        return choose_swiftly(j, plan, n, codes, out);
     if (given >= 0 || n < 2)
         return narrow(j, out, 1, &(double){1}, codes);
     sk_shape_sample(&j->lift_shape, points_of_small_box(j), BOXES, &sample, b_offset);

@@ -122,6 +122,17 @@ static size_t most_sparse(const struct piece *j, size_t least, double worth)
     return (size_t)((double)(most < j->most ? most : j->most) / worth);
 }
 
+/* How much longer than adaptive codes static ones may be; 0: adaptive ones are not tried. By default that is left to small codes of small pieces, whose tables weigh
+ * as much as what they save, and which do not take long. */
+static double worth_of(const struct piece *j, size_t least)
+{
+    enum { SMALL_PIECE = 1 << 17, SMALL_CODES = 1 << 13 };
+    const double swift = 1.2;
+    if (j->effort == PIECE_SWIFT)
+        return j->n <= SMALL_PIECE && least <= SMALL_CODES ? swift : 0;
+    return j->effort == PIECE_THRIFTY ? PIECE_WORTH : 1;
+}
+
 /* The codes in the form that is shorter. The adaptive one ends early where it is longer, or where another plan is better anyway; it is left
  * out where the static one, which takes `bits` at least, is far longer than another plan's. The static one is left out where the adaptive one
  * takes no more than that, or another plan; nothing is appended where neither is worth it. */
@@ -130,10 +141,10 @@ static int put_codes(struct piece *j, struct sk_plane_writer *codes, double bits
 {
     struct sk_buf sparse = {0};
     size_t least = (size_t)(bits / 8);
-    double worth = j->thrifty ? PIECE_WORTH : 1;
+    double worth = worth_of(j, least);
     int is_far = least / (FAR + 1) * FAR > j->least_static, rc = 0;
     j->least_static = least < j->least_static ? least : j->least_static;
-    j->sparse = !is_far && !sk_plane_writer_sparse(codes, most_sparse(j, least, worth), &sparse) && sk_buf_ok(&sparse);
+    j->sparse = !is_far && worth > 0 && !sk_plane_writer_sparse(codes, most_sparse(j, least, worth), &sparse) && sk_buf_ok(&sparse);
     double priced = worth * (double)sparse.len;
     if (j->sparse ? priced > (double)least : least < j->most) {
         rc = sk_plane_writer_finish(codes, out, err);
@@ -163,7 +174,8 @@ static int make(struct piece *j, int n_plans, const struct sk_buf *mask, struct 
 {
     struct sk_buf head = {0}, coded = {0};
     sk_plane_writer_reset(codes);
-    sk_plane_writer_keep(codes, j->n / SPARSE_PART + SPARSE_LEAST);
+    if (worth_of(j, 0) > 0)
+        sk_plane_writer_keep(codes, j->n / SPARSE_PART + SPARSE_LEAST);
     int rc =
         sk_piece_transform(j, &j->lift_shape, &j->plan, 0, &j->lift, &j->causal, &head, codes, err);
     double bits = rc ? 0 : sk_plane_writer_least_bits(codes);

@@ -196,7 +196,7 @@ static int encode_part(const struct piece *whole, const struct sk_array *a, cons
 {
     struct sk_codec_options opt = {.bound = {SK_BOUND_ABS, bound},
                                    .parameter = whole->opt->parameter};
-    struct piece j = {.a = a, .in = in, .opt = &opt, .size = whole->size, .is_part = 1, .thrifty = whole->thrifty};
+    struct piece j = {.a = a, .in = in, .opt = &opt, .size = whole->size, .is_part = 1, .effort = whole->effort};
     j.n = size_of(a) / j.size;
     int rc = encode_job(&j, out, err);
     if (!rc && !sk_buf_ok(out))
@@ -284,6 +284,11 @@ static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *
     return rc;
 }
 
+static enum piece_effort effort_of(int level)
+{
+    return level >= PIECE_BEST_LEVEL ? PIECE_BEST : level >= PIECE_THRIFTY_LEVEL ? PIECE_THRIFTY : PIECE_SWIFT;
+}
+
 static int encode(const struct sk_array *a, const void *in, const struct sk_codec_options *opt,
                   void *out, size_t cap, size_t *out_size_bytes, struct saikai_error *err)
 {
@@ -293,7 +298,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
     if (opt->bound.kind != SK_BOUND_NONE && !(opt->bound.value >= 0 && isfinite(opt->bound.value)))
         return sk_fail(err, SAIKAI_EBOUND, "an error bound of %g: it must be a number, 0 or more",
                        opt->bound.value);
-    struct piece j = {.a = a, .in = in, .opt = opt, .size = sk_type_size(a->type), .thrifty = opt->level < PIECE_BEST_LEVEL};
+    struct piece j = {.a = a, .in = in, .opt = opt, .size = sk_type_size(a->type), .effort = effort_of(opt->level)};
     size_t bytes = size_of(a);
     if (bytes == (size_t)-1)
         return sk_fail(err, SAIKAI_ENOTSUP, "an array too large for one piece");

@@ -14,8 +14,9 @@
  * Options: `parameter` may hold "fold=AxBxC" (dimensions to see the array in), "active=BITS" (axes
  * to predict along), "plan=0" (interpolation) or "plan=1" (prediction from before), "alpha=R" and
  * "beta=R" (bounds of coarser levels are finer by alpha per level, at most by beta), "centre=0"
- * (never a mean), separated by commas. The default of each is chosen from the data. Below level 9 time counts beside bytes: codes
- * that take far longer are kept where they save a tenth, and fewer plans are tried on the whole. Without a bound
+ * (never a mean), separated by commas. The default of each is chosen from the data. By default time counts for more than bytes: codes
+ * are static but of small pieces, and boxes alone say which plan is made; from level 6 on adaptive codes are kept where they save a tenth,
+ * and several plans are tried on the whole; from level 9 on bytes alone count. Without a bound
  * the codec is exact, and then not good: the lossless codecs are for that.
  */
 #ifndef SK_CODEC_WAVELET_WAVELET_H

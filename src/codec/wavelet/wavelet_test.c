@@ -134,11 +134,11 @@ static void check(const struct sk_array *a, const void *in, const void *out, siz
         assert_true(-10 * log10(square / (double)finite + 1e-300) >= bound->value);
 }
 
-static size_t round_trip(const struct sk_array *a, const void *in, size_t n,
-                         const struct sk_bound *bound)
+static size_t round_trip_at(const struct sk_array *a, const void *in, size_t n,
+                            const struct sk_bound *bound, int level)
 {
     struct saikai_error err = {0};
-    struct sk_codec_options opt = {.bound = *bound, .level = next() & 1 ? 9 : 0};
+    struct sk_codec_options opt = {.bound = *bound, .level = level};
     size_t cap = sk_codec_wavelet.max_encoded(a), size = 0, bytes = n * sk_type_size(a->type);
     uint8_t *code = malloc(cap), *back = malloc(bytes + 1);
     assert_non_null(code);
@@ -154,6 +154,12 @@ static size_t round_trip(const struct sk_array *a, const void *in, size_t n,
     free(code);
     free(back);
     return size;
+}
+
+static size_t round_trip(const struct sk_array *a, const void *in, size_t n, const struct sk_bound *bound)
+{
+    static const int levels[] = {0, PIECE_THRIFTY_LEVEL, PIECE_BEST_LEVEL};
+    return round_trip_at(a, in, n, bound, levels[next() % 3]);
 }
 
 static struct sk_array random_shape(void)
@@ -245,12 +251,32 @@ static void test_masks_are_cheap(void **unused)
     struct sk_bound bound = {SK_BOUND_ABS, 1e-3}, scaled = {SK_BOUND_ABS, 30e-3};
     size_t n = 20 * 60 * 80;
     float *in = malloc(n * sizeof *in);
-    fill(SMOOTH, &a, in, n);
-    size_t whole = round_trip(&a, in, n, &scaled);
-    fill(MASKED_BIG, &a, in, n);
-    size_t masked = round_trip(&a, in, n, &bound);
-    assert_true(masked < whole + n / 8);
+    for (int level = 0; level <= PIECE_BEST_LEVEL; level += PIECE_BEST_LEVEL) {
+        fill(SMOOTH, &a, in, n);
+        size_t whole = round_trip_at(&a, in, n, &scaled, level);
+        fill(MASKED_BIG, &a, in, n);
+        size_t masked = round_trip_at(&a, in, n, &bound, level);
+        assert_true(masked < whole + n / 8);
+    }
     free(in);
+}
+
+/* Rows of a few values: what lies side by side may be masked, or not finite. */
+static void test_short_rows(void **unused)
+{
+    static const size_t dims[][3] = {{1, 9000, 3}, {1, 9000, 2}, {30, 300, 3}, {3, 3000, 7}, {7, 3, 3}};
+    static const enum kind kinds[] = {SMOOTH, MASKED_BIG, NOISE};
+    for (int k = 0; k < 15; k++) {
+        const size_t *d = dims[k % 5], n = d[0] * d[1] * d[2];
+        struct sk_array a = {.type = k % 2 ? SAIKAI_F32 : SAIKAI_F64, .ndims = 3, .dims = {d[0], d[1], d[2]}};
+        struct sk_bound bound = {SK_BOUND_REL, 1e-3};
+        void *in = malloc(n * sizeof(double));
+        assert_non_null(in);
+        fill(kinds[k / 5], &a, in, n);
+        for (int level = 0; level <= PIECE_BEST_LEVEL; level += PIECE_BEST_LEVEL)
+            round_trip_at(&a, in, n, &bound, level);
+        free(in);
+    }
 }
 
 /* What a field times a power of ten takes is what the field takes. */
@@ -433,14 +459,14 @@ static void test_spikes_are_cheap(void **unused)
     size_t n = 48 * 64 * 80;
     float *in = malloc(n * sizeof *in);
     assert_non_null(in);
-    for (int k = 3; k <= 5; k++) {
-        struct sk_bound bound = {SK_BOUND_ABS, 5 * pow(10, -k)};
+    for (int k = 0; k < 6; k++) {
+        struct sk_bound bound = {SK_BOUND_ABS, 5 * pow(10, -3 - k % 3)};
         size_t size[2];
         for (int spikes = 0; spikes < 2; spikes++) {
             for (size_t i = 0; i < n; i++)
                 in[i] = (float)(value(SMOOTH, i % 80, i / 80 % 64, i / 5120, i) / 60 +
                                 (spikes && i % 10007 == 17 ? 1.5 * uniform() - 0.7 : 0));
-            size[spikes] = round_trip(&a, in, n, &bound);
+            size[spikes] = round_trip_at(&a, in, n, &bound, k < 3 ? 0 : PIECE_BEST_LEVEL);
         }
         assert_true(4 * size[1] <= 5 * size[0]);
     }
@@ -484,7 +510,8 @@ static int is_adaptive(const double *x, double bound, int level, size_t *size)
 }
 
 /* Adaptive codes are kept where they save more than their time is worth, and at the highest level wherever they are shorter: they save
- * little of noise that is now and then beyond the bound, and much where what is not zero lies together, as along a ring. */
+ * little of noise that is now and then beyond the bound, and much where what is not zero lies together, as along a ring. By default
+ * only small pieces have them. */
 static void test_time_counts(void **unused)
 {
     static double noise[PLANE], ring[PLANE];
@@ -495,9 +522,11 @@ static void test_time_counts(void **unused)
         ring[i] = tanh(0.3 * (hypot((double)(i % SIDE), (double)(i / SIDE)) - 100));
     }
     assert_true(is_adaptive(noise, 1e-2, PIECE_BEST_LEVEL, &best));
+    assert_false(is_adaptive(noise, 1e-2, PIECE_THRIFTY_LEVEL, &usual));
     assert_false(is_adaptive(noise, 1e-2, 0, &usual));
     assert_true(usual >= best && (double)usual < PIECE_WORTH * (double)best);
     assert_true(is_adaptive(ring, 1e-3, PIECE_BEST_LEVEL, &best));
+    assert_true(is_adaptive(ring, 1e-3, PIECE_THRIFTY_LEVEL, &best));
     assert_true(is_adaptive(ring, 1e-3, 0, &usual));
 }
 
@@ -548,6 +577,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bounds_hold),      cmocka_unit_test(test_exact_without_bound),
         cmocka_unit_test(test_empty_and_single), cmocka_unit_test(test_masks_are_cheap),
+        cmocka_unit_test(test_short_rows),
         cmocka_unit_test(test_scale_is_free),    cmocka_unit_test(test_long_filters), cmocka_unit_test(test_plans_of_small_pieces), cmocka_unit_test(test_edges_are_apart),
         cmocka_unit_test(test_psnr_is_met),      cmocka_unit_test(test_fill_is_out_of_range),
         cmocka_unit_test(test_spikes_are_cheap), cmocka_unit_test(test_stretches_are_held), cmocka_unit_test(test_parameters),
