@@ -14,7 +14,7 @@ enum { LEAST_VALUES = 512, LEAST_BYTES = 192 };
 /* What a series may take of what stands there. */
 static double worth(const struct piece *j)
 {
-    return j->thrifty ? 0.8 : 1;
+    return j->effort < PIECE_BEST ? 0.8 : 1;
 }
 
 static int suits(const struct piece *j)
