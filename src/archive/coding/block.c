@@ -102,7 +102,7 @@ static int is_strong(const struct sk_coder *c, int i, const struct sk_recipe *r)
 
 /* What is left of a piece by the strongest compressor, and by zstd; quick 0: nobody has asked. */
 struct pieces {
-    double strong, quick;
+    double strong, quick, all; /* all: about what the strongest leaves of all; 0: nobody has asked */
 };
 
 /* Whether zstd, which leaves so much of a piece, might leave less of all of it than `have`: it may find a fifth more of what it has found there. Where that
@@ -189,30 +189,38 @@ static int is_dense(struct sk_coder *c, int i, const struct sk_part *p, const st
            of_middle(c, p, p->size_bytes, SK_BACKEND_ZSTD, FASTEST | SK_PACK_LONG) > FAR * quick;
 }
 
-static int try_strong(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
-                      double strong, size_t start, struct sk_buf *out, struct saikai_error *err)
+/* The same, asked once of a part. */
+static double of_all_once(struct sk_coder *c, const struct sk_part *p, int level, struct pieces *seen)
 {
-    static const double SURELY = 0.97, PERHAPS = 1.25;
+    if (seen->all <= 0)
+        seen->all = of_all(c, p, level);
+    return seen->all;
+}
+
+static int try_strong(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
+                      struct pieces *seen, size_t start, struct sk_buf *out, struct saikai_error *err)
+{
+    static const double SURELY = 0.97, PERHAPS = 1.25, LESS = 0.99; /* it is only about so much */
     struct sk_recipe by = strongest(r);
-    double have = (double)(out->len - start), hope = r->form == SK_FORM_FRAMES ? SURELY : PERHAPS; /* steps have been held against what repeats far away */
+    double strong = seen->strong, have = (double)(out->len - start), hope = r->form == SK_FORM_FRAMES ? SURELY : PERHAPS; /* steps have been held against what repeats far away */
     if (!sk_buf_ok(out) || !may_be_less(&parts[i], strong, have, hope) ||
-        (!may_be_less(&parts[i], strong, have, SURELY) && !may_be_less(&parts[i], of_all(c, &parts[i], by.level), have, 1)))
+        (!may_be_less(&parts[i], strong, have, SURELY) && !may_be_less(&parts[i], of_all_once(c, &parts[i], by.level, seen), have, LESS)))
         return 0;
     return encode_instead(c, parts, i, &by, start, out, err);
 }
 
 /* 1: the strongest compressor leaves much less of a piece than predictions are expected to leave of all, or of all much less than rows are: these need not be
  * made. */
-static int is_for_strong(struct sk_coder *c, const struct sk_part *p, const struct sk_recipe *r, double strong)
+static int is_for_strong(struct sk_coder *c, const struct sk_part *p, const struct sk_recipe *r, struct pieces *seen)
 {
     static const double MUCH_LESS = 0.85, OF_ROWS = 0.8, PERHAPS = 1.1;
-    double expected = r->share * (double)p->size_bytes;
+    double strong = seen->strong, expected = r->share * (double)p->size_bytes;
     int rows = r->form == SK_FORM_ROWS || r->form == SK_FORM_WIDE;
     if (r->share <= 0 || (r->form != SK_FORM_PREDICT && !rows))
         return 0;
     if (!rows)
         return may_be_less(p, strong, expected, MUCH_LESS);
-    return may_be_less(p, strong, expected, PERHAPS) && may_be_less(p, of_all(c, p, r->level), expected, OF_ROWS);
+    return may_be_less(p, strong, expected, PERHAPS) && may_be_less(p, of_all_once(c, p, r->level, seen), expected, OF_ROWS);
 }
 
 /* The bytes first, where zstd leaves less of a piece than predictions are expected to leave of all: *done: 1 if these need not be made, as the bytes
@@ -257,8 +265,8 @@ int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const
     struct sk_recipe by_strong = strongest(r), quick = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 3};
     if (is_dense(c, i, &parts[i], r))
         r = &quick;
-    struct pieces seen = {is_strong(c, i, r) ? of_piece(c, &parts[i], SK_BACKEND_LZMA, 1) : ALL, 0};
-    if (is_for_strong(c, &parts[i], r, seen.strong)) {
+    struct pieces seen = {is_strong(c, i, r) ? of_piece(c, &parts[i], SK_BACKEND_LZMA, 1) : ALL, 0, 0};
+    if (is_for_strong(c, &parts[i], r, &seen)) {
         r = &by_strong;
         seen.strong = ALL;
     }
@@ -266,7 +274,7 @@ int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const
     if (!rc && !done)
         rc = encode_by_recipe(c, parts, i, r, &seen, start, out, err);
     if (!rc)
-        rc = try_strong(c, parts, i, r, seen.strong, start, out, err);
+        rc = try_strong(c, parts, i, r, &seen, start, out, err);
     if (rc || !sk_buf_ok(out))
         return rc ? rc : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
     uint64_t n = out->len - start - 8;
