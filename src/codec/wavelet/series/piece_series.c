@@ -14,7 +14,7 @@ enum { LEAST_VALUES = 512, LEAST_BYTES = 192 };
 /* What a series may take of what stands there. */
 static double worth(const struct piece *j)
 {
-    return j->effort < PIECE_BEST ? 0.8 : 1;
+    return j->effort == PIECE_BEST ? 1 : j->effort == PIECE_THRIFTY ? 0.8 : 0.6;
 }
 
 static int suits(const struct piece *j)
@@ -54,6 +54,18 @@ static size_t find_missed(const struct piece *j, double step, const int32_t *k, 
     return n;
 }
 
+/* Bytes of numbers as their differences, or the differences of these: of a quiet stretch fewer than its share of the piece. */
+static double plain_bytes(const int32_t *k, size_t n)
+{
+    double once = 0, twice = 0;
+    for (size_t i = 2; i < n; i++) {
+        int64_t d = (int64_t)k[i] - k[i - 1], before = (int64_t)k[i - 1] - k[i - 2];
+        once += log2(1 + 2 * fabs((double)d));
+        twice += log2(1 + 2 * fabs((double)(d - before)));
+    }
+    return fmin(once, twice) / 8;
+}
+
 /* Do two stretches of together `most` values take less than `part` of as many bytes as the piece has for so many? */
 static int part_says(const struct piece *j, double step, size_t most, double part, size_t bytes, int32_t *room)
 {
@@ -66,7 +78,10 @@ static int part_says(const struct piece *j, double step, size_t most, double par
         least = room[i] < least ? room[i] : least;
     for (size_t i = 0; i < 2 * half; i++)
         room[i] -= least;
-    size_t limit = (size_t)(part * (double)bytes * (double)(2 * half) / (double)j->n);
+    double share = (double)bytes * (double)(2 * half) / (double)j->n;
+    if (j->effort == PIECE_SWIFT)
+        share = fmin(share, plain_bytes(room, half) + plain_bytes(room + half, half));
+    size_t limit = (size_t)(part * share);
     int worse = sk_series_put(room, 2 * half, limit, &out, NULL);
     sk_buf_free(&out);
     return !worse;
@@ -97,15 +112,16 @@ static int repeats(const struct piece *j, double step, double bits, int32_t *k)
 /* Is it to be tried on all? Few values tell what is hopeless, more of them the rest; what is small already is worth the time only where it repeats. */
 static int is_promising(const struct piece *j, double step, size_t bytes)
 {
-    enum { FEW = 4096, MANY = 16384, PART = 4, LITTLE = 4 /* values of a bit */ };
-    const double hopeless = 0.97, learning = 1.15;
+    enum { FEW = 4096, MANY = 16384, PART = 4, FEWEST = 1024, LITTLE = 4 /* values of a bit */ };
+    const double hopeless = 0.97, learning = 1.15, swift = 0.8;
     double likely = fmin(hopeless, learning * worth(j));
     int32_t *room = sk_scratch_take(MANY * sizeof *room);
     int yes = 0;
     if (room) {
         yes = repeats(j, step, 8 * (double)bytes / (double)j->n, room);
         if (!yes && bytes * 8 >= j->n / LITTLE)
-            yes = part_says(j, step, j->n / PART < FEW ? j->n / PART : FEW, hopeless, bytes, room) &&
+            yes = (j->effort > PIECE_SWIFT || part_says(j, step, j->n / PART < FEWEST ? j->n / PART : FEWEST, swift, bytes, room)) &&
+                  part_says(j, step, j->n / PART < FEW ? j->n / PART : FEW, hopeless, bytes, room) &&
                   (j->n / PART < MANY || part_says(j, step, MANY, likely, bytes, room));
     }
     sk_scratch_give(room);
