@@ -2,12 +2,12 @@
 #include "world/comms/made.h"
 
 #include "world/comms/topology.h"
+#include "world/form/form.h"
 #include "world/log/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TAG_BELOW = 20064 };
 
 static struct {
     struct sk_members *world;
@@ -166,7 +166,7 @@ static MPI_Comm plain_below(const struct sk_members *m)
     MPI_Comm c = MPI_COMM_NULL;
     stop_if(SK_CALL(Comm_group, (sk_world.comm, &world)));
     stop_if(SK_CALL(Group_incl, (world, m->n, m->world, &g)));
-    stop_if(SK_CALL(Comm_create_group, (sk_world.comm, g, TAG_BELOW + sk_members_to(m, 0), &c)));
+    stop_if(SK_CALL(Comm_create_group, (sk_world.comm, g, sk_form_making_tag(1 + sk_members_to(m, 0)), &c)));
     SK_CALL(Group_free, (&g));
     SK_CALL(Group_free, (&world));
     return c;

@@ -65,6 +65,17 @@ static inline int sk_wire_is_own(int wire)
 {
     return wire >= 0 && sk_wire_tag(wire) > SK_WIRE_TAG_MOST;
 }
+/* Of what MPI itself sends when it makes communicators out of some ranks: Open MPI 4 does so with the tag that MPI_Comm_create_group is given, on the communicator of everybody, and
+ * whoever looks for any tag is shown it. No context has these; the last of them are of repairs (SK_LOGGING_TAG_REPAIR). number: 0 … SK_CONTEXTS. */
+static inline int sk_wire_making(int number)
+{
+    return SK_CONTEXTS << SK_WIRE_BITS | number;
+}
+/* 1: no message of the program's or the layer's, which is to be left where it is. */
+static inline int sk_wire_is_making(int wire)
+{
+    return wire >= 0 && sk_wire_context(wire) == SK_CONTEXTS && sk_wire_tag(wire) <= SK_CONTEXTS;
+}
 /* 1: a receive with the wire tag `asked` (named or any) gets messages with this one (named). */
 static inline int sk_wire_fits(int asked, int wire)
 {

@@ -29,6 +29,9 @@ static void wire(void **state)
         assert_true(own > 0 && sk_wire_is_own(own) && !sk_wire_fits(sk_wire_any(SK_CONTEXTS - 1), own) && sk_wire_fits(own, own));
         assert_int_equal(sk_wire_context(own), SK_CONTEXTS - 1);
     }
+    for (int i = 0; i <= SK_CONTEXTS; i++) /* of the program's and the layer's tags none is one of these */
+        assert_true(sk_wire_is_making(sk_wire_making(i)) && sk_wire_making(i) >= 0x7fe00000 && sk_wire_making(i) < 0x7ffffff0);
+    assert_false(sk_wire_is_making(0x7ffffff0) || sk_wire_is_making(-1) || sk_wire_is_making(sk_wire_own(SK_CONTEXTS - 1, SK_WIRE_OWN - 1)) || sk_wire_is_making(1023));
     assert_int_equal(sk_wire_any(0), -1);
     assert_true(sk_wire_is_any(sk_wire_any(7)) && !sk_wire_is_any(0) && !sk_wire_is_own(-1));
     assert_int_equal(sk_wire_context(sk_wire_any(7)), 7);

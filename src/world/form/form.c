@@ -1,6 +1,8 @@
 /* The table of the forms of repair. */
 #include "world/form/form.h"
 
+#include "world/comms/members.h"
+
 #include <stddef.h>
 
 static const struct sk_repair_ops *const forms[] = {&sk_repair_group, &sk_repair_ulfm};
@@ -45,4 +47,13 @@ int sk_form_set_errors(MPI_Comm comm, MPI_Errhandler errors)
 int sk_form_get_errors(MPI_Comm comm, MPI_Errhandler *errors)
 {
     return chosen ? chosen->get_errors(comm, errors) : SK_CALL(Comm_get_errhandler, (sk_asked(comm), errors));
+}
+
+int sk_form_making_tag(int number)
+{
+    enum { HARDLY_USED = 20061 };
+    int *most = NULL, is_set = 0;
+    if (SK_CALL(Comm_get_attr, (MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set)) || !is_set || *most < sk_wire_making(number))
+        return HARDLY_USED + number;
+    return sk_wire_making(number);
 }

@@ -62,5 +62,7 @@ int sk_form_guard(MPI_Comm comm);
 int sk_form_meet(MPI_Comm comm);
 int sk_form_set_errors(MPI_Comm comm, MPI_Errhandler errors);
 int sk_form_get_errors(MPI_Comm comm, MPI_Errhandler *errors);
+/* The tag to give MPI_Comm_create_group: sk_wire_making(number), or one that programs hardly use where MPI takes none that large. Local. */
+int sk_form_making_tag(int number);
 
 #endif

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-enum { TAG = 20061 };
-
 static int is_offered(int unnoticed)
 {
 #if defined OPEN_MPI && OMPI_MAJOR_VERSION == 4
@@ -55,7 +53,7 @@ static int survivors(MPI_Comm comm, const int *dead, int n, MPI_Comm *out)
     if (!rc)
         rc = SK_CALL(Group_excl, (all, n, dead, &rest));
     if (!rc)
-        rc = SK_CALL(Comm_create_group, (comm, rest, TAG, out));
+        rc = SK_CALL(Comm_create_group, (comm, rest, sk_form_making_tag(0), out));
     if (rest != MPI_GROUP_NULL)
         SK_CALL(Group_free, (&rest));
     if (all != MPI_GROUP_NULL)

@@ -200,6 +200,22 @@ static struct parked **find_parked(int source, int tag)
     return p;
 }
 
+/* The first message of this source, unless it is one of MPI's own: others that are about to make a communicator wait for this rank to take it there. */
+static int take_from(int source, int *found, struct parked *p)
+{
+    MPI_Status s;
+    int rc = sk_over_iprobe(source, MPI_ANY_TAG, found, &s);
+    if (rc || !*found)
+        return rc;
+    *found = !sk_wire_is_making(s.MPI_TAG);
+    if (*found)
+        return sk_over_improbe(s.MPI_SOURCE, s.MPI_TAG, found, &p->message, &p->status);
+    for (int r = 0; !rc && !*found && source == MPI_ANY_SOURCE && r < sk_world.size; r++) /* it stands before those of other ranks */
+        if (r != s.MPI_SOURCE)
+            rc = take_from(r, found, p);
+    return rc;
+}
+
 /* 1: one more was there. */
 static int park(int source, int *rc)
 {
@@ -208,7 +224,7 @@ static int park(int source, int *rc)
     if (!p)
         sk_world_fail(SK_WORLD_FAILED, "no memory for a message that has come");
     p->next = NULL;
-    *rc = sk_over_improbe(source, MPI_ANY_TAG, &found, &p->message, &p->status);
+    *rc = take_from(source, &found, p);
     if (*rc || !found) {
         free(p);
         return 0;
