@@ -54,7 +54,7 @@ often_cg) exe="$build/examples/cg_$mpi" arguments="64 1300" notes= steps_at=2 ;;
 often_tasks) exe="$build/examples/tasks_$mpi" arguments="1500 40" notes= steps_at=1 ;;
 often_chance) arguments="3000 chance 2000" ;;
 often_made) arguments="3500 made 2000" ;;
-fortran) exe="$build/examples/heat_fortran_$mpi" arguments="48 3000" victims=3 notes= ;;
+fortran) exe="$build/examples/heat_fortran_$mpi" arguments="48 12000" victims=3 notes= ;;
 calm) victims= arguments=200 ;;
 # A bit turns round in one process, in any of its messages: one of the steps between 20 and 519.
 flip*) who=$(shuf -i 0-7 -n 1) at=$(shuf -i 20-519 -n 1) victims= options="--compare ${case#flip_}"; options=${options/flip/tell}
