@@ -9,6 +9,9 @@
 const struct plane_kernel *sk_plane_kernel(void)
 {
 #ifdef SK_AVX2
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl"))
+        return &sk_plane_kernel_avx512;
     if (__builtin_cpu_supports("avx2"))
         return &sk_plane_kernel_avx2;
 #endif

@@ -30,13 +30,14 @@ struct plane_kernel {
                         uint16_t *symbol);
     /* Sums of columns [col, col + n) of unmasked places, PLANE_MASKED where masked. */
     void (*sums)(const struct plane_row *r, size_t col, size_t n, uint16_t *sum);
-    /* The reverse of tokens, raw bits left out; nothing is written behind n. Returns how many have
-     * raw bits and where. */
-    size_t (*values)(const uint8_t *token, size_t n, int32_t *q, uint8_t *level, uint8_t *large);
+    /* The reverse of tokens, raw bits left out, for n of at most 64; nothing is written behind n. Returns which have raw bits. */
+    uint64_t (*values)(const uint8_t *token, size_t n, int32_t *q, uint8_t *level);
+    /* Zeros in n of both, at most 64. */
+    void (*clear)(int32_t *q, uint8_t *level, size_t n);
 };
 enum { PLANE_MASKED = 1024 }; /* sums of unmasked values are below */
 
-extern const struct plane_kernel sk_plane_kernel_plain, sk_plane_kernel_avx2;
+extern const struct plane_kernel sk_plane_kernel_plain, sk_plane_kernel_avx2, sk_plane_kernel_avx512;
 /* The one for this processor. */
 const struct plane_kernel *sk_plane_kernel(void);
 

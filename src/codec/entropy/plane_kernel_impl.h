@@ -41,14 +41,48 @@ static void NAME(tokens)(const int32_t *q, size_t n, uint8_t *level, uint8_t *to
     }
 }
 
-static size_t NAME(values)(const uint8_t *token, size_t n, int32_t *q, uint8_t *level,
-                           uint8_t *large)
+#ifdef __AVX512BW__
+/* The first n of 64. */
+static inline uint64_t first_of(size_t n)
+{
+    return ~(uint64_t)0 >> (64 - n);
+}
+
+static uint64_t NAME(values)(const uint8_t *token, size_t n, int32_t *q, uint8_t *level)
+{
+    const __m512i few_levels = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 5, 6, 6, 7, 7, 0, 0, 0, 0, 0, 0, 0, 0)), zero = _mm512_setzero_si512();
+    __mmask64 used = first_of(n);
+    __m512i t = _mm512_maskz_loadu_epi8(used, token), half = _mm512_avg_epu8(t, zero);
+    __mmask64 many = _mm512_cmpgt_epu8_mask(half, _mm512_set1_epi8(7)), plus = _mm512_test_epi8_mask(t, _mm512_set1_epi8(1));
+    __m512i l = _mm512_mask_min_epu8(_mm512_shuffle_epi8(few_levels, half), many, half, _mm512_set1_epi8(SK_LEVEL_MAX));
+    _mm512_mask_storeu_epi8(level, used, l);
+    __m512i v = _mm512_mask_sub_epi8(half, ~plus, zero, half);
+#define STORE_16(k)                                                                                                                      \
+    if (n > 16 * (k))                                                                                                                    \
+    _mm512_mask_storeu_epi32(q + 16 * (k), (__mmask16)(used >> 16 * (k)), _mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32(v, k)))
+    STORE_16(0);
+    STORE_16(1);
+    STORE_16(2);
+    STORE_16(3);
+#undef STORE_16
+    return many;
+}
+
+static void NAME(clear)(int32_t *q, uint8_t *level, size_t n)
+{
+    __mmask64 used = first_of(n);
+    _mm512_mask_storeu_epi8(level, used, _mm512_setzero_si512());
+    for (size_t k = 0; k < n; k += 16, used >>= 16)
+        _mm512_mask_storeu_epi32(q + k, (__mmask16)used, _mm512_setzero_si512());
+}
+#else
+static uint64_t NAME(values)(const uint8_t *token, size_t n, int32_t *q, uint8_t *level)
 {
     const __m256i zero = _mm256_setzero_si256(), one = _mm256_set1_epi32(1),
                   most = _mm256_set1_epi32(SK_LEVEL_MAX), seven = _mm256_set1_epi32(7),
                   few_levels = _mm256_set1_epi32(0x77665420);
-    size_t i = 0, found = 0;
-    for (; i < n; i += 8) {
+    uint64_t large = 0;
+    for (size_t i = 0; i < n; i += 8) {
         __m256i t = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(token + i)));
         __m256i half = _mm256_srli_epi32(_mm256_add_epi32(t, one), 1);
         __m256i minus = _mm256_cmpeq_epi32(_mm256_and_si256(t, one), zero);
@@ -70,11 +104,26 @@ static size_t NAME(values)(const uint8_t *token, size_t n, int32_t *q, uint8_t *
             _mm256_storeu_si256((__m256i *)(q + i), v);
             store_bytes(level + i, l);
         }
-        for (; bits; bits &= bits - 1)
-            large[found++] = (uint8_t)(i + (unsigned)__builtin_ctz(bits));
+        large |= (uint64_t)bits << i;
     }
-    return found;
+    return large;
 }
+
+/* The last step overlaps the one before. */
+static void NAME(clear)(int32_t *q, uint8_t *level, size_t n)
+{
+    if (n < 8) {
+        memset(q, 0, n * sizeof *q);
+        memset(level, 0, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i += 8) {
+        size_t at = i + 8 <= n ? i : n - 8;
+        memset(q + at, 0, 8 * sizeof *q);
+        memset(level + at, 0, 8);
+    }
+}
+#endif
 #else
 static void NAME(tokens)(const int32_t *q, size_t n, uint8_t *level, uint8_t *token)
 {
@@ -86,18 +135,22 @@ static void NAME(tokens)(const int32_t *q, size_t n, uint8_t *level, uint8_t *to
         level[i] = token[i] = 0;
 }
 
-static size_t NAME(values)(const uint8_t *token, size_t n, int32_t *q, uint8_t *level,
-                           uint8_t *large)
+static uint64_t NAME(values)(const uint8_t *token, size_t n, int32_t *q, uint8_t *level)
 {
     const struct sk_token *table = sk_token_table();
-    size_t found = 0;
+    uint64_t large = 0;
     for (size_t i = 0; i < n; i++) {
         q[i] = table[token[i]].value;
         level[i] = table[token[i]].level;
-        large[found] = (uint8_t)i;
-        found += token[i] >= SK_TOKEN_SMALL;
+        large |= (uint64_t)(token[i] >= SK_TOKEN_SMALL) << i;
     }
-    return found;
+    return large;
+}
+
+static void NAME(clear)(int32_t *q, uint8_t *level, size_t n)
+{
+    memset(q, 0, n * sizeof *q);
+    memset(level, 0, n);
 }
 #endif
 
@@ -121,6 +174,23 @@ typedef uint8_t bytes __attribute__((vector_size(WIDE)));
             s += (int16_t)(r)->weight[k_] * BYTES_AS_WORDS((r)->level[k_] + (col));                \
     } while (0)
 
+#ifdef __AVX512BW__
+static void NAME(sums)(const struct plane_row *r, size_t col, size_t n, uint16_t *sum)
+{
+    for (size_t i = 0; i < n; i += 32) {
+        __m512i s = _mm512_setzero_si512();
+        for (int k = 0; k < r->n; k++) {
+            __m512i l = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(r->level[k] + col + i)));
+            s = _mm512_add_epi16(s, _mm512_mullo_epi16(l, _mm512_set1_epi16((int16_t)r->weight[k])));
+        }
+        if (r->mask) {
+            __m256i m = _mm256_loadu_si256((const __m256i *)(const void *)(r->mask + col + i));
+            s = _mm512_mask_mov_epi16(s, _mm256_test_epi8_mask(m, m), _mm512_set1_epi16(PLANE_MASKED));
+        }
+        _mm512_storeu_si512(sum + i, s);
+    }
+}
+#else
 static void NAME(sums)(const struct plane_row *r, size_t col, size_t n, uint16_t *sum)
 {
     for (size_t i = 0; i < n; i += WIDE) {
@@ -133,6 +203,7 @@ static void NAME(sums)(const struct plane_row *r, size_t col, size_t n, uint16_t
         memcpy(sum + i, &s, sizeof s);
     }
 }
+#endif
 
 #ifdef __AVX2__
 #define greatest_of(top)                                                                           \
@@ -178,4 +249,5 @@ const struct plane_kernel NAME(sk_plane_kernel) = {
     .symbols = NAME(symbols),
     .sums = NAME(sums),
     .values = NAME(values),
+    .clear = NAME(clear),
 };

@@ -266,12 +266,12 @@ static void finish_lane(struct sk_plane_reader *r, const uint8_t *token, size_t 
                         uint8_t *level)
 {
     const struct sk_token *table = sk_token_table();
-    uint8_t large[BLOCK];
-    size_t found = r->kernel->values(token, n, q, level, large), raw_at = r->raw_at;
-    for (size_t k = 0; k < found; k++) {
-        const struct sk_token *t = &table[token[large[k]]];
+    size_t raw_at = r->raw_at;
+    for (uint64_t large = r->kernel->values(token, n, q, level); large; large &= large - 1) {
+        unsigned k = (unsigned)__builtin_ctzll(large);
+        const struct sk_token *t = &table[token[k]];
         uint32_t bits = (uint32_t)(load64(r->raw + (raw_at >> 3)) >> (raw_at & 7));
-        q[large[k]] = sk_token_value(t, bits & ((1u << t->bits) - 1));
+        q[k] = sk_token_value(t, bits & ((1u << t->bits) - 1));
         raw_at += t->bits;
     }
     r->raw_at = raw_at;
@@ -315,12 +315,11 @@ static void read_step(struct sk_plane_reader *r, struct block *b, const struct l
                       uint8_t *level)
 {
     struct plane_row row[LANES];
+    int known = 0; /* rows are looked up for blocks that are not all zeros, which many planes have none of */
     b->lanes = v->active;
     memset(b->last, 0, sizeof b->last);
     memset(b->last2, 0, sizeof b->last2);
     const size_t *origin = v->origin;
-    for (size_t l = 0; l < b->lanes; l++)
-        row_of(v, l, level, &row[l]);
     for (size_t col = 0; col < v->width; col += BLOCK) {
         b->n = v->width - col < BLOCK ? v->width - col : BLOCK;
         r->last_flag = get(r, 0, r->flag_model[r->last_flag]) != 0;
@@ -330,12 +329,14 @@ static void read_step(struct sk_plane_reader *r, struct block *b, const struct l
         }
         if (!r->last_flag) {
             for (size_t l = 0; l < b->lanes; l++) {
-                memset(q + origin[l] + col, 0, b->n * sizeof *q);
-                memset(level + origin[l] + col, 0, b->n);
+                r->kernel->clear(q + origin[l] + col, level + origin[l] + col, b->n);
                 b->last[l] = b->last2[l] = 0;
             }
             continue;
         }
+        for (size_t l = 0; !known && l < b->lanes; l++)
+            row_of(v, l, level, &row[l]);
+        known = 1;
         for (size_t l = 0; l < b->lanes; l++)
             r->kernel->sums(&row[l], col, b->n, b->sum[l]);
         read_block(r, b);

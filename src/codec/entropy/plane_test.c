@@ -30,26 +30,75 @@ static int32_t number(int sparse)
     return next() & 1 ? v : -v;
 }
 
-static void need_avx2(void)
+/* The loops that this processor has. */
+static int variants(const struct plane_kernel *k[3])
 {
+    int n = 0;
+    k[n++] = &sk_plane_kernel_plain;
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx2"))
-        return;
+        k[n++] = &sk_plane_kernel_avx2;
+    if (sk_plane_kernel() == &sk_plane_kernel_avx512)
+        k[n++] = &sk_plane_kernel_avx512;
 #endif
-    skip();
+    return n;
+}
+
+enum { MOST = 70, ROOM = MOST + 64 };
+
+/* What a kernel makes of numbers and of a row. */
+struct made {
+    int32_t back[ROOM];
+    uint8_t level[ROOM], level_back[ROOM], token[ROOM];
+    uint16_t symbol[ROOM], sum[ROOM];
+    uint64_t large;
+};
+
+static void make(const struct plane_kernel *k, const struct plane_row *row, const int32_t *q, size_t n, struct made *m)
+{
+    memset(m, 0, sizeof *m);
+    memset(m->back, 0x77, sizeof m->back);
+    memset(m->level_back, 0x77, sizeof m->level_back);
+    k->tokens(q, n, m->level, m->token);
+    k->symbols(row, 3, n, m->token, m->symbol);
+    k->sums(row, 3, n, m->sum);
+    m->large = k->values(m->token, n, m->back, m->level_back);
+    assert_int_equal(m->back[n], 0x77777777);
+    assert_int_equal(m->level_back[n], 0x77);
+}
+
+static void is_right(const struct made *m, const int32_t *q, size_t n)
+{
+    assert_memory_equal(m->level, m->level_back, n);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(m->token[i], sk_token_of(q[i]));
+        assert_int_equal(m->level[i], sk_level_of(q[i]));
+        assert_int_equal(m->large >> i & 1, m->token[i] >= SK_TOKEN_SMALL);
+        assert_true(m->large >> i & 1 || m->back[i] == q[i]);
+    }
+    assert_true(n == 64 || !(m->large >> n));
+}
+
+static void clears(const struct plane_kernel *k, struct made *m, size_t n)
+{
+    memset(m->back, 0x77, sizeof m->back);
+    memset(m->level_back, 0x77, sizeof m->level_back);
+    k->clear(m->back, m->level_back, n);
+    for (size_t i = 0; i < ROOM; i++) {
+        assert_int_equal(m->back[i], i < n ? 0 : 0x77777777);
+        assert_int_equal(m->level_back[i], i < n ? 0 : 0x77);
+    }
 }
 
 static void test_kernels(void **unused)
 {
-    enum { MOST = 70, ROOM = MOST + 64 };
-    const struct plane_kernel *k[2] = {&sk_plane_kernel_plain, &sk_plane_kernel_avx2};
-    need_avx2();
+    const struct plane_kernel *k[3];
+    int n_kernels = variants(k);
     for (int round = 0; round < 4000; round++) {
-        int32_t q[ROOM] = {0}, back[2][ROOM];
-        uint8_t level[2][ROOM] = {{0}}, token[2][ROOM] = {{0}}, large[2][ROOM] = {{0}};
+        static struct made m[3];
+        int32_t q[ROOM] = {0};
         uint8_t near[3][ROOM], mask[ROOM];
-        uint16_t symbol[2][ROOM] = {{0}}, sum[2][ROOM] = {{0}};
-        size_t n = 1 + next() % 64, found[2];
+        size_t n = 1 + next() % 64;
         for (size_t i = 0; i < ROOM; i++) {
             q[i] = number(round % 3 == 0);
             mask[i] = next() % 4 == 0;
@@ -61,27 +110,12 @@ static void test_kernels(void **unused)
                                 .weight = {3, 1, 8},
                                 .mask = round & 1 ? mask : NULL,
                                 .first = FINE * (unsigned)(round % SK_PLANE_SETS)};
-        for (int v = 0; v < 2; v++) {
-            memset(back[v], 0x77, sizeof back[v]);
-            k[v]->tokens(q, n, level[v], token[v]);
-            k[v]->symbols(&row, 3, n, token[v], symbol[v]);
-            k[v]->sums(&row, 3, n, sum[v]);
-            found[v] = k[v]->values(token[v], n, back[v], level[v], large[v]);
-            assert_int_equal(back[v][n], 0x77777777);
-        }
-        assert_memory_equal(level[0], level[1], sizeof level[0]);
-        assert_memory_equal(token[0], token[1], sizeof token[0]);
-        assert_memory_equal(symbol[0], symbol[1], n * sizeof **symbol);
-        assert_memory_equal(sum[0], sum[1], n * sizeof **sum);
-        assert_int_equal(found[0], found[1]);
-        assert_memory_equal(large[0], large[1], found[0]);
-        for (size_t i = 0, j = 0; i < n; i++) {
-            assert_int_equal(token[0][i], sk_token_of(q[i]));
-            assert_int_equal(level[0][i], sk_level_of(q[i]));
-            if (token[0][i] >= SK_TOKEN_SMALL)
-                assert_int_equal(large[0][j++], i);
-            else
-                assert_true(back[0][i] == q[i] && back[1][i] == q[i]);
+        for (int v = 0; v < n_kernels; v++) {
+            make(k[v], &row, q, n, &m[v]);
+            is_right(&m[v], q, n);
+            assert_memory_equal(m[v].symbol, m[0].symbol, n * sizeof *m->symbol);
+            assert_memory_equal(m[v].sum, m[0].sum, n * sizeof *m->sum);
+            clears(k[v], &m[v], n);
         }
     }
 }
@@ -110,9 +144,9 @@ static struct sk_plane random_plane(uint8_t *mask)
 
 static void test_round_trip(void **unused)
 {
-    enum { PLANES = 3, ROOM = 400000 };
-    int32_t *q = calloc(PLANES * ROOM, sizeof *q), *back = calloc(ROOM, sizeof *back);
-    uint8_t *level = calloc(ROOM, 1), *mask = calloc(ROOM, 1);
+    enum { PLANES = 3, EXTENT = 400000 };
+    int32_t *q = calloc(PLANES * EXTENT, sizeof *q), *back = calloc(EXTENT, sizeof *back);
+    uint8_t *level = calloc(EXTENT, 1), *mask = calloc(EXTENT, 1);
     assert_true(q && back && level && mask);
     for (int round = 0; round < 200; round++) {
         struct sk_plane p[PLANES];
@@ -120,7 +154,7 @@ static void test_round_trip(void **unused)
         struct sk_plane_reader *r;
         struct sk_buf out = {0};
         assert_non_null(w);
-        for (size_t i = 0; i < ROOM; i++)
+        for (size_t i = 0; i < EXTENT; i++)
             mask[i] = next() % 5 == 0;
         if (round & 1)
             w->kernel = &sk_plane_kernel_plain;
@@ -128,23 +162,23 @@ static void test_round_trip(void **unused)
             p[k] = random_plane(mask);
             size_t extent = p[k].origin + p[k].nb * p[k].sb;
             for (size_t i = 0; i < extent; i++)
-                q[(size_t)k * ROOM + i] =
+                q[(size_t)k * EXTENT + i] =
                     p[k].mask && mask[i] ? 0 : number(round % 3 != 0 || k == 1);
-            memset(level, 0, ROOM);
-            sk_plane_write(w, &p[k], q + (size_t)k * ROOM, level);
+            memset(level, 0, EXTENT);
+            sk_plane_write(w, &p[k], q + (size_t)k * EXTENT, level);
         }
         assert_true(sk_plane_writer_bits(w) >= 0);
         assert_int_equal(sk_plane_writer_finish(w, &out, NULL), 0);
         sk_plane_writer_free(w);
         assert_int_equal(sk_plane_reader_new(&r, out.data, out.len, NULL), 0);
         for (int k = 0; k < PLANES; k++) {
-            memset(back, 0x55, ROOM * sizeof *back);
-            memset(level, 0, ROOM);
+            memset(back, 0x55, EXTENT * sizeof *back);
+            memset(level, 0, EXTENT);
             assert_int_equal(sk_plane_read(r, &p[k], back, level, NULL), 0);
             for (size_t row = 0; row < p[k].nb * p[k].nz * p[k].ny; row++) {
                 size_t y = row % p[k].ny, z = row / p[k].ny % p[k].nz, b = row / p[k].ny / p[k].nz;
                 size_t at = p[k].origin + b * p[k].sb + z * p[k].sz + y * p[k].sy;
-                assert_memory_equal(back + at, q + (size_t)k * ROOM + at,
+                assert_memory_equal(back + at, q + (size_t)k * EXTENT + at,
                                     p[k].width * sizeof *back);
                 assert_int_equal(back[at + p[k].width], 0x55555555);
             }

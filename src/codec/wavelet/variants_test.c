@@ -54,73 +54,86 @@ static void finish(struct sk_plane_writer *codes, struct written *w)
     sk_plane_writer_free(codes);
 }
 
-static void compare(struct written w[2])
+static void compare(const struct written *w, int n)
 {
-    assert_int_equal(w[0].head.len, w[1].head.len);
-    assert_int_equal(w[0].codes.len, w[1].codes.len);
-    assert_memory_equal(w[0].head.data, w[1].head.data, w[0].head.len);
-    assert_memory_equal(w[0].codes.data, w[1].codes.data, w[0].codes.len);
+    for (int i = 1; i < n; i++) {
+        assert_int_equal(w[0].head.len, w[i].head.len);
+        assert_int_equal(w[0].codes.len, w[i].codes.len);
+        assert_memory_equal(w[0].head.data, w[i].head.data, w[0].head.len);
+        assert_memory_equal(w[0].codes.data, w[i].codes.data, w[0].codes.len);
+    }
 }
 
-static void release(struct written w[2])
+static void release(struct written *w, int n)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < n; i++) {
         sk_buf_free(&w[i].head);
         sk_buf_free(&w[i].codes);
     }
 }
 
-static void need_avx2(void)
+enum { VARIANTS = 3 };
+
+/* How many of these this processor has: for any, for AVX2, for AVX-512. */
+static int variants(void)
 {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2"))
-        return;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl"))
+        return 3;
+    return __builtin_cpu_supports("avx2") ? 2 : 1;
+#else
+    return 1;
 #endif
-    skip();
 }
+
+#ifdef __x86_64__
+#define EACH_VARIANT(name) {name, name##_avx2, name##_avx512}
+#else
+#define EACH_VARIANT(name) {name, name, name}
+#endif
 
 #define DEFINE_LIFT_TEST(T, SUFFIX)                                                                \
     static void test_lift_##SUFFIX(void **unused)                                                  \
     {                                                                                              \
         static float f[N];                                                                         \
         static double d[N];                                                                        \
-        static T out[2][N];                                                                        \
+        static T out[VARIANTS][N];                                                                 \
         static char exact[N];                                                                      \
-        struct written w[2] = {0};                                                                 \
-        need_avx2();                                                                               \
+        int (*const encode[])(struct lift *, const T *, const uint8_t *, struct sk_buf *, struct sk_plane_writer *, struct saikai_error *) = \
+            EACH_VARIANT(sk_lift_encode_##SUFFIX);                                                 \
+        int (*const decode[])(struct lift *, T *, const uint8_t *, struct sk_rd *, struct sk_plane_reader *, struct saikai_error *) = \
+            EACH_VARIANT(sk_lift_decode_##SUFFIX);                                                 \
+        struct written w[VARIANTS] = {0};                                                          \
+        int n = variants();                                                                        \
         fill(f, d);                                                                                \
         const T *in =                                                                              \
             sizeof(T) == sizeof(float) ? (const T *)(const void *)f : (const T *)(const void *)d;  \
-        for (int i = 0; i < 2; i++) {                                                              \
+        for (int i = 0; i < n; i++) {                                                              \
             struct lift l;                                                                         \
             struct sk_plane_writer *codes = sk_plane_writer_new(N);                                \
             set_up(&l, sizeof(T));                                                                 \
-            assert_int_equal((i ? sk_lift_encode_##SUFFIX##_avx2                                   \
-                                : sk_lift_encode_##SUFFIX)(&l, in, NULL, &w[i].head, codes, NULL), \
-                             0);                                                                   \
-            if (i)                                                                                 \
-                stored_exactly(exact, &l);                                                         \
+            assert_int_equal(encode[i](&l, in, NULL, &w[i].head, codes, NULL), 0);                 \
+            stored_exactly(exact, &l);                                                             \
             finish(codes, &w[i]);                                                                  \
             sk_lift_free(&l);                                                                      \
         }                                                                                          \
-        compare(w);                                                                                \
-        for (int i = 0; i < 2; i++) {                                                              \
+        compare(w, n);                                                                             \
+        for (int i = 0; i < n; i++) {                                                              \
             struct lift l;                                                                         \
             struct sk_plane_reader *codes;                                                         \
             struct sk_rd head = sk_rd_init(w[0].head.data, w[0].head.len);                         \
             set_up(&l, sizeof(T));                                                                 \
             assert_int_equal(sk_plane_reader_new(&codes, w[0].codes.data, w[0].codes.len, NULL),   \
                              0);                                                                   \
-            assert_int_equal((i ? sk_lift_decode_##SUFFIX##_avx2                                   \
-                                : sk_lift_decode_##SUFFIX)(&l, out[i], NULL, &head, codes, NULL),  \
-                             0);                                                                   \
+            assert_int_equal(decode[i](&l, out[i], NULL, &head, codes, NULL), 0);                  \
             sk_plane_reader_free(codes);                                                           \
             sk_lift_free(&l);                                                                      \
+            assert_memory_equal(out[0], out[i], sizeof out[0]);                                    \
         }                                                                                          \
-        assert_memory_equal(out[0], out[1], sizeof out[0]);                                        \
         for (size_t k = 0; k < N; k++)                                                             \
             assert_true(exact[k] || fabs((double)out[0][k] - (double)in[k]) <= 1e-4);              \
-        release(w);                                                                                \
+        release(w, n);                                                                             \
     }
 DEFINE_LIFT_TEST(float, f32)
 DEFINE_LIFT_TEST(double, f64)
@@ -138,9 +151,9 @@ static void check_causal(double bound, int narrow)
     static float f[N];
     static double d[N], out[2][N];
     struct written w[2] = {0};
-    need_avx2();
+    int n = variants() > 1 ? 2 : 1;
     fill(f, d);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < n; i++) {
         struct causal c;
         struct sk_plane_writer *codes = sk_plane_writer_new(N);
         set_up_causal(&c, bound);
@@ -151,8 +164,8 @@ static void check_causal(double bound, int narrow)
         assert_int_equal(c.bits < 17, narrow);
         sk_causal_free(&c);
     }
-    compare(w);
-    for (int i = 0; i < 2; i++) {
+    compare(w, n);
+    for (int i = 0; i < n; i++) {
         struct causal c;
         struct sk_plane_reader *codes;
         struct sk_rd head = sk_rd_init(w[0].head.data, w[0].head.len);
@@ -163,11 +176,11 @@ static void check_causal(double bound, int narrow)
             0);
         sk_plane_reader_free(codes);
         sk_causal_free(&c);
+        assert_memory_equal(out[0], out[i], sizeof out[0]);
     }
-    assert_memory_equal(out[0], out[1], sizeof out[0]);
     for (size_t k = 0; k < N; k++)
         assert_true(fabs(out[0][k] - d[k]) <= bound * (1 + 1e-6)); /* exceptions are left out */
-    release(w);
+    release(w, n);
 }
 
 /* Sums in 32 bits, and those that need more. */

@@ -151,70 +151,7 @@ typedef T four_of_type __attribute__((vector_size(4 * sizeof(T))));
         (four){SK_EACH_4(v_, double)};                                                             \
     })
 
-/* Groups that count, by how many neighbours they have: pairs come first, then fours, then eights. */
-struct summands {
-    const T *src[LIFT_GROUPS];
-    const ptrdiff_t *offset[LIFT_GROUPS];
-    double w[LIFT_GROUPS];
-    int pairs, fours, n; /* places behind the last of each */
-};
-
-/* Those of a filter at `at`, without groups of weight zero: many are where little is left to predict. */
-KERNEL summands_of(const struct lift_level *v, const struct lift_filter *f, const double *w, size_t at, struct summands *s)
-{
-    s->pairs = s->fours = s->n = 0;
-    for (int g = 0; g < f->n; g++) {
-        if (w[g] == 0)
-            continue;
-        s->src[s->n] = (const T *)v->data[f->group[g].source] + at;
-        s->offset[s->n] = f->group[g].offset;
-        s->w[s->n++] = w[g];
-        s->pairs += f->group[g].n == 2;
-        s->fours += f->group[g].n <= 4;
-    }
-}
-
-/* Predictions of points at, at + 1 … of a class; a few too many, which the room behind the arrays
- * allows. Sums are variables of their own: an array of them would be copied in halves. */
-KERNEL predict(const struct lift_level *v, const struct lift_filter *f, const double *w,
-               double constant, size_t at, size_t n, double *out)
-{
-    struct summands s;
-    summands_of(v, f, w, at, &s);
-#define EACH_SUM(what) what(0) what(1) what(2) what(3)
-#define ADD_PAIR(k)  sum##k += s.w[g] * (load(a + 4 * k) + load(b + 4 * k));
-#define ADD_FOUR(k)  sum##k += s.w[g] * ((load(a + 4 * k) + load(b + 4 * k)) + (load(c + 4 * k) + load(d + 4 * k)));
-#define ADD_POINT(k) eight##k += load(a + 4 * k);
-#define ADD_EIGHT(k) sum##k += s.w[g] * eight##k;
-#define STORE(k)     memcpy(out + i + 4 * k, &sum##k, sizeof sum##k);
-    for (size_t i = 0; i < n; i += WIDE) {
-        four sum0 = {constant, constant, constant, constant}, sum1 = sum0, sum2 = sum0, sum3 = sum0;
-        int g = 0;
-        for (; g < s.pairs; g++) {
-            const T *p = s.src[g] + i, *a = p + s.offset[g][0], *b = p + s.offset[g][1];
-            EACH_SUM(ADD_PAIR)
-        }
-        for (; g < s.fours; g++) {
-            const T *p = s.src[g] + i, *a = p + s.offset[g][0], *b = p + s.offset[g][1], *c = p + s.offset[g][2], *d = p + s.offset[g][3];
-            EACH_SUM(ADD_FOUR)
-        }
-        for (; g < s.n; g++) {
-            four eight0 = {0}, eight1 = {0}, eight2 = {0}, eight3 = {0};
-            for (int j = 0; j < 8; j++) {
-                const T *a = s.src[g] + i + s.offset[g][j];
-                EACH_SUM(ADD_POINT)
-            }
-            EACH_SUM(ADD_EIGHT)
-        }
-        EACH_SUM(STORE)
-    }
-#undef EACH_SUM
-#undef ADD_PAIR
-#undef ADD_FOUR
-#undef ADD_POINT
-#undef ADD_EIGHT
-#undef STORE
-}
+#include "codec/wavelet/kernel/lift_sum_impl.h"
 
 #define ROUND_MAGIC 6755399441055744.0 /* 1.5 2^52: adding it rounds to an integer */
 #define Q_LIMIT     500000000.0
@@ -337,9 +274,7 @@ static void encode_span(struct lift *l, const struct lift_level *v, unsigned c, 
 static void decode_span(struct lift *l, const struct lift_level *v, unsigned c, const double *w,
                         double constant, size_t at, size_t n)
 {
-    double p[LIFT_CHUNK];
-    predict(v, &v->filter[c], w, constant, at, n, p);
-    dequantise((T *)v->data[c] + at, p, l->q + at, n, v->step);
+    restore(v, &v->filter[c], w, constant, at, n, (T *)v->data[c] + at, l->q + at, v->step);
 }
 
 /* All points of a class, plane by plane, rows with the padding between them. */
@@ -352,13 +287,10 @@ static void run_class(struct lift *l, const struct lift_level *v, unsigned c, in
     for (size_t b = 0; b < l->shape.nb; b++)
         for (size_t z = 0; z < sk_lift_points(v, c, 0); z++) {
             size_t at = v->origin + b * v->sb + z * v->sz, end = at + (ny - 1) * v->sy + nx;
-            for (; at < end; at += LIFT_CHUNK) {
-                size_t n = end - at < LIFT_CHUNK ? end - at : LIFT_CHUNK;
-                if (l->is_encoder)
-                    encode_span(l, v, c, w, constant, at, n, masked);
-                else
-                    decode_span(l, v, c, w, constant, at, n);
-            }
+            if (!l->is_encoder)
+                decode_span(l, v, c, w, constant, at, end - at);
+            for (; l->is_encoder && at < end; at += LIFT_CHUNK)
+                encode_span(l, v, c, w, constant, at, end - at < LIFT_CHUNK ? end - at : LIFT_CHUNK, masked);
         }
 }
 
@@ -411,6 +343,24 @@ static int get_bytes(struct lift_filter *f, struct sk_rd *head)
         f->stored[g] = (int32_t)(z >> 1 ^ (0u - (z & 1)));
     }
     return head->bad ? -1 : 0;
+}
+
+/* What stands of a level's filters. */
+static int get_filters(const struct lift *l, struct lift_level *v, struct sk_rd *head, struct sk_rans_bits_in *bits)
+{
+    unsigned c;
+    if (v->active && l->fine && get_orders(v, bits))
+        return -1;
+    for (int k = 0; (c = sk_lift_class_at(v, k)); k++)
+        if (l->bytes ? get_bytes(&v->filter[c], head) : sk_lift_filter_get(&v->filter[c], sk_lift_filter_before(v, c), l->fine, bits))
+            return -1;
+    return 0;
+}
+
+static void pad_all(const struct lift *l, const struct lift_level *v, unsigned c)
+{
+    const struct rooms all = all_rooms(l, v, c);
+    pad(l, v, c, &all);
 }
 
 /* ---- all levels ---- */
@@ -468,7 +418,7 @@ int NAME(sk_lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struc
                 choose_orders(l, v, masked);
                 put_orders(v, &filters);
             }
-            pad(l, v, 0);
+            pad_all(l, v, 0);
         }
         unsigned c;
         for (int k = 0; (c = sk_lift_class_at(v, k)); k++) {
@@ -478,7 +428,7 @@ int NAME(sk_lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struc
             run_class(l, v, c, masked);
             coded[i > 0] += put_class(l, v, c, set_of(i), masked, codes);
             if (sk_lift_class_at(v, k + 1)) /* nothing is predicted from the last */
-                pad(l, v, c);
+                pad_all(l, v, c);
         }
         if (l->trial && i < 2)
             bits[i] = sk_plane_writer_bits(codes);
@@ -509,27 +459,26 @@ int NAME(sk_lift_decode)(struct lift *l, T *out, const uint8_t *mask, struct sk_
     }
     for (int i = l->n_levels - 1; i >= 0; i--) {
         struct lift_level *v = &l->level[i];
+        struct rooms room[LIFT_CLASSES];
+        if (get_filters(l, v, head, &filters))
+            return sk_fail(err, SAIKAI_EDAMAGED, "the filters of a wavelet piece are damaged");
+        needed_rooms(l, v, room);
         if (!v->active) {
             sk_lift_plane(v, 0, 2, masked, &p);
             if ((rc = sk_plane_read(codes, &p, l->q, v->level[0], err)))
                 return rc;
             run_base(l, v, masked);
         } else {
-            if (l->fine && get_orders(v, &filters))
-                return sk_fail(err, SAIKAI_EDAMAGED, "the filters of a wavelet piece are damaged");
-            pad(l, v, 0);
+            pad(l, v, 0, &room[0]);
         }
         unsigned c;
         for (int k = 0; (c = sk_lift_class_at(v, k)); k++) {
-            if (l->bytes ? get_bytes(&v->filter[c], head)
-                         : sk_lift_filter_get(&v->filter[c], sk_lift_filter_before(v, c), l->fine, &filters))
-                return sk_fail(err, SAIKAI_EDAMAGED, "the filters of a wavelet piece are damaged");
             sk_lift_plane(v, c, set_of(i), masked, &p);
             if ((rc = sk_plane_read(codes, &p, l->q, v->level[c], err)))
                 return rc;
             run_class(l, v, c, masked);
             if (sk_lift_class_at(v, k + 1))
-                pad(l, v, c);
+                pad(l, v, c, &room[c]);
         }
         struct box x = i ? inside(v - 1) : whole(l);
         merge_data(v, nb, &x, v->data, i ? v[-1].data[0] : out);

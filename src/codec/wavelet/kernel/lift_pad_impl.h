@@ -12,19 +12,19 @@ static inline double pad_next(const T *p, ptrdiff_t step, int order)
     return 4 * (a + c) - 6 * b - (double)p[-3 * step];
 }
 
-/* Continue n points linearly over the padding on both sides, which is `room` wide beyond the most
- * points that a class has; `step` between them. */
-static void pad_line(T *p, size_t n, size_t most, size_t room, size_t step)
+/* How far the padding beyond the points of a class is made, along each axis: before the first and behind the last. */
+struct rooms {
+    size_t low[LIFT_AXES], high[LIFT_AXES];
+};
+
+/* Continue points linearly from the last two, p[0] and p[-step], over `count` more. */
+static void pad_line(T *p, size_t n, ptrdiff_t step, size_t count)
 {
-    T *z = p + (n - 1) * step;
-    T da = n > 1 ? (T)(p[0] - p[step]) : 0, dz = n > 1 ? (T)(z[0] - *(z - step)) : 0;
-    *(p - step) = p[0] + da;
-    for (size_t i = 2; i <= room; i++)
-        *(p - i * step) = p[0] + da + da;
-    z[step] = z[0] + dz;
-    T far = z[0] + dz + dz;
-    for (size_t i = n + 1; i < most + room; i++)
-        p[i * step] = far;
+    T d = n > 1 ? (T)(p[0] - p[-step]) : 0, far = p[0] + d + d;
+    if (count)
+        p[step] = p[0] + d;
+    for (size_t i = 2; i <= count; i++)
+        p[(ptrdiff_t)i * step] = far;
 }
 
 /* One end of `width` lines side by side: `near` comes next to those at p, whose neighbours are at
@@ -44,18 +44,16 @@ static void pad_end(const T *restrict p, const T *restrict inner, T *restrict ne
         memcpy(far + (ptrdiff_t)i * step, far, width * sizeof *far);
 }
 
-/* The same for `width` lines side by side. */
-static void pad_lines(T *p, size_t n, size_t most, size_t room, size_t step, size_t width)
+/* The same for `width` lines side by side, which are n points long. */
+static void pad_lines(T *p, size_t n, ptrdiff_t step, size_t count, size_t width)
 {
     if (n < 2) {
         for (size_t k = 0; k < width; k++)
-            pad_line(p + k, n, most, room, step);
+            pad_line(p + k, n, step, count);
         return;
     }
-    T *z = p + (n - 1) * step;
-    ptrdiff_t s = (ptrdiff_t)step;
-    pad_end(p, p + s, p - s, p - 2 * s, room - 1, -s, width);
-    pad_end(z, z - s, z + s, z + 2 * s, most + room - n - 1, s, width);
+    if (count)
+        pad_end(p, p - step, p + step, p + 2 * step, count - 1, step, width);
 }
 
 /* The same by polynomials of a higher order: one end of lines whose last points are at p, the others `step` before them, and
@@ -67,39 +65,74 @@ static void pad_by_order(T *p, ptrdiff_t step, size_t count, size_t width, int o
             p[step + (ptrdiff_t)k] = (T)pad_next(p + k, step, order);
 }
 
-/* `width` lines side by side, as far as filters look. */
-static void pad_axis(T *p, size_t n, size_t most, size_t room, size_t step, size_t width, int order)
+/* One end of `width` lines side by side, as far as filters look. */
+static void pad_axis(T *p, size_t n, ptrdiff_t step, size_t count, size_t width, int order)
 {
-    ptrdiff_t s = (ptrdiff_t)step;
-    if (order > 1 && n > (size_t)order) {
-        pad_by_order(p, -s, room, width, order);
-        pad_by_order(p + (n - 1) * step, s, most + room - n, width, order);
-    } else if (width == 1) {
-        pad_line(p, n, most, room, step);
-    } else {
-        pad_lines(p, n, most, room, step, width);
+    if (order > 1 && n > (size_t)order)
+        pad_by_order(p, step, count, width, order);
+    else if (width == 1)
+        pad_line(p, n, step, count);
+    else
+        pad_lines(p, n, step, count, width);
+}
+
+static void pad(const struct lift *l, const struct lift_level *v, unsigned c, const struct rooms *r)
+{
+    size_t nz = sk_lift_points(v, c, 0), ny = sk_lift_points(v, c, 1), nx = sk_lift_points(v, c, 2);
+    size_t row = r->low[2] + nx + r->high[2], slab = (r->low[1] + ny - 1 + r->high[1]) * v->sy + row;
+    ptrdiff_t sy = (ptrdiff_t)v->sy, sz = (ptrdiff_t)v->sz;
+    for (size_t b = 0; b < l->shape.nb; b++) {
+        T *box = (T *)v->data[c] + b * v->sb + v->origin, *left = box - r->low[2], *before = left - r->low[1] * v->sy;
+        for (size_t z = 0; z < nz && r->low[2] + r->high[2]; z++)
+            for (size_t y = 0; y < ny; y++) {
+                pad_axis(box + z * v->sz + y * v->sy, nx, -1, r->low[2], 1, v->order[2]);
+                pad_axis(box + z * v->sz + y * v->sy + nx - 1, nx, 1, r->high[2], 1, v->order[2]);
+            }
+        for (size_t z = 0; z < nz && r->low[1] + r->high[1]; z++) {
+            pad_axis(left + z * v->sz, ny, -sy, r->low[1], row, v->order[1]);
+            pad_axis(left + z * v->sz + (ny - 1) * v->sy, ny, sy, r->high[1], row, v->order[1]);
+        }
+        pad_axis(before, nz, -sz, r->low[0], slab, v->order[0]);
+        pad_axis(before + (nz - 1) * v->sz, nz, sz, r->high[0], slab, v->order[0]);
     }
 }
 
-static void pad(const struct lift *l, const struct lift_level *v, unsigned c)
+/* All that there is. */
+static struct rooms all_rooms(const struct lift *l, const struct lift_level *v, unsigned c)
 {
-    T *d = v->data[c];
-    size_t nz = sk_lift_points(v, c, 0), ny = sk_lift_points(v, c, 1), nx = sk_lift_points(v, c, 2);
-    size_t room = (size_t)l->reach;
-    for (size_t b = 0; b < l->shape.nb; b++) {
-        T *box = d + b * v->sb + v->origin;
-        if (v->active & 4)
-            for (size_t z = 0; z < nz; z++)
-                for (size_t y = 0; y < ny; y++)
-                    pad_axis(box + z * v->sz + y * v->sy, nx, v->h[2], room, 1, 1, v->order[2]);
-        if (v->active & 2)
-            for (size_t z = 0; z < nz; z++)
-                pad_axis(box + z * v->sz - room, ny, v->h[1], room, v->sy, v->sy, v->order[1]);
-        if (v->active & 1)
-            pad_axis(box - (v->pad[1] ? room * v->sy : 0) - room, nz, v->h[0], room, v->sz, v->sz,
-                     v->order[0]);
+    struct rooms r = {0};
+    for (int a = 0; a < LIFT_AXES; a++)
+        if (v->active >> a & 1) {
+            r.low[a] = (size_t)l->reach;
+            r.high[a] = v->h[a] + (size_t)l->reach - sk_lift_points(v, c, a);
+        }
+    return r;
+}
+
+/* What the filters of the level look at: each of them at its sources, in groups that count. */
+static void needed_rooms(const struct lift *l, const struct lift_level *v, struct rooms room[LIFT_CLASSES])
+{
+    unsigned c;
+    memset(room, 0, LIFT_CLASSES * sizeof *room);
+    for (int k = 0; (c = sk_lift_class_at(v, k)); k++) {
+        const struct lift_filter *f = &v->filter[c];
+        double w[LIFT_GROUPS + 1];
+        sk_lift_weights(l, f, w);
+        for (int g = 0; g < f->n; g++) {
+            unsigned b = (unsigned)f->group[g].source;
+            size_t far = g < f->reach * f->axes ? (size_t)(g / f->axes) : 0;
+            for (int a = 0; a < LIFT_AXES; a++) {
+                if (w[g] == 0 || !((b ^ c) >> a & 1))
+                    continue;
+                size_t odd = c >> a & 1, low = far + !odd, last = sk_lift_points(v, c, a) + far + odd, n = sk_lift_points(v, b, a);
+                size_t high = last > n ? last - n : 0;
+                room[b].low[a] = low > room[b].low[a] ? low : room[b].low[a];
+                room[b].high[a] = high > room[b].high[a] ? high : room[b].high[a];
+            }
+        }
     }
 }
+
 /* How well the even points of a level are continued along axis a by polynomials of each order: the logarithm of the
  * usual miss two points on, which is how far filters depend on them, over a sample. */
 static void judge_orders(const struct lift *l, const struct lift_level *v, int a, double cost[LIFT_MOST_ORDER + 1])
