@@ -7,7 +7,7 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap bootstrap-tests bootstrap-debian13 build demo check check-sanitized check-sweeps check-tsan check-debian13 check-debian13-short check-mpi-suite mutate bench bench-codec score score-archive score-lossless install uninstall fuzz format clean
+.PHONY: all bootstrap bootstrap-tests bootstrap-debian13 build demo check check-sanitized check-sweeps check-tsan check-debian13 check-debian13-short check-mpi-suite mutate bench bench-codec bench-paper score score-archive score-lossless install uninstall fuzz format clean
 
 all: build
 
@@ -93,6 +93,19 @@ score-lossless: build
 score-archive: build
 	@cmake --build build -j$(JOBS) --target archive_sets -- --no-print-directory -s
 	@python3 bench/archive/score.py build json=build/score_archive.json $(SCORE)
+
+# The figures of the papers that Saikai builds on, one after the other. A benchmark that fails, or is not built here, does
+# not stop the others, and is said at the end. `make bench-paper-far` takes SERIES=DIR, folders of runs, of
+# which each has folders of checkpoint sets (Fig. 9); LIMIT=SECONDS of each of its programs (1800), what is left out then is said.
+ifdef SERIES
+override SERIES := $(abspath $(SERIES))
+export SERIES
+endif
+PAPERS ?= bench-paper-small bench-paper-when bench-paper-safe bench-paper-back bench-paper-far
+bench-paper: build
+	@skipped=; for t in $(PAPERS); do echo "== $$t"; \
+		cmake --build build -j$(JOBS) --target $$t -- --no-print-directory -s || skipped="$$skipped $$t"; done; \
+	[ -z "$$skipped" ] || { echo "Failed or not built here:$$skipped"; exit 1; }
 
 # One of the other benchmarks alone, such as bench-capture, bench-redundancy, bench-run or bench-paper-safe.
 bench-%: build

@@ -3,19 +3,27 @@
 # all of it, one after the other; each program has options for parts.
 list(TRANSFORM saikai_api PREPEND ${PROJECT_SOURCE_DIR}/src/lib/ OUTPUT_VARIABLE api)
 set(wrapped -Wl,--wrap=open -Wl,--wrap=read -Wl,--wrap=write -Wl,--wrap=pread -Wl,--wrap=pwrite -Wl,--wrap=close)
-add_executable(paper_far EXCLUDE_FROM_ALL far/paper_far.c far/paper_far_sets.c far/paper_far_table.c bars.c)
+add_executable(paper_far EXCLUDE_FROM_ALL far/paper_far.c far/paper_far_sets.c far/paper_far_table.c limit.c bars.c)
 target_link_libraries(paper_far PRIVATE sk_archive sk_reader_hdf5 m)
 add_executable(paper_far_end EXCLUDE_FROM_ALL far/paper_far_end.c far/paper_far_ways.c far/paper_far_sets.c
-               far/paper_far_shared.c far/paper_far_model.c far/paper_far_steps.c bars.c)
+               far/paper_far_shared.c far/paper_far_model.c far/paper_far_steps.c limit.c bars.c)
 target_link_libraries(paper_far_end PRIVATE sk_archive sk_reader_hdf5 m)
 target_link_options(paper_far_end PRIVATE ${wrapped})
+# with nodes that only aggregate
+set(far_fetch far/paper_far_fetch.c far/paper_far_ways.c far/paper_far_sets.c far/paper_far_shared.c far/paper_far_model.c limit.c)
+add_executable(paper_far_nodes EXCLUDE_FROM_ALL far/paper_far_nodes.c ${far_fetch})
+target_link_libraries(paper_far_nodes PRIVATE sk_archive sk_reader_hdf5 m)
+target_link_options(paper_far_nodes PRIVATE ${wrapped})
 set(far_results ${CMAKE_CURRENT_BINARY_DIR}/paper_far.json)
 set(far_figures ${PROJECT_SOURCE_DIR}/docs/figures)
+set(far_limit --limit "$\${LIMIT:-1800}") # seconds of each program
 set(far_steps
   COMMAND ${CMAKE_COMMAND} -E rm -f ${far_results}
-  COMMAND paper_far --svg ${far_figures} --json ${far_results} ${SAIKAI_DATA}/checkpoints
-  COMMAND paper_far_end --svg ${far_figures} --json ${far_results} ${SAIKAI_DATA}/checkpoints)
-set(far_programs paper_far paper_far_end)
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/far/paper_far_series.sh "$\${SERIES:-${CMAKE_CURRENT_BINARY_DIR}/far-series}"
+  COMMAND paper_far --series "$\${SERIES:-${CMAKE_CURRENT_BINARY_DIR}/far-series}" ${far_limit} --svg ${far_figures} --json ${far_results} ${SAIKAI_DATA}/checkpoints
+  COMMAND paper_far_end ${far_limit} --svg ${far_figures} --json ${far_results} ${SAIKAI_DATA}/checkpoints
+  COMMAND paper_far_nodes ${far_limit} --json ${far_results} ${SAIKAI_DATA}/checkpoints)
+set(far_programs paper_far paper_far_end paper_far_nodes)
 foreach(mpi ${SAIKAI_MPIS})
   # the library's own files in the program, so that its system calls pass the bucket, too
   set(program paper_far_program_${mpi})
@@ -35,6 +43,9 @@ foreach(mpi ${SAIKAI_MPIS})
 endforeach()
 add_custom_target(bench-paper-far ${far_steps} DEPENDS ${far_programs} USES_TERMINAL)
 sk_test(far/paper_far_model_test SOURCES far/paper_far_model.c far/paper_far_shared.c LIBS sk_base m)
-if(TARGET paper_far_model_test)
-  target_link_options(paper_far_model_test PRIVATE ${wrapped})
-endif()
+sk_test(far/paper_far_fetch_test SOURCES ${far_fetch} LIBS sk_archive m)
+foreach(test paper_far_model_test paper_far_fetch_test)
+  if(TARGET ${test})
+    target_link_options(${test} PRIVATE ${wrapped})
+  endif()
+endforeach()

@@ -3,6 +3,7 @@
  * back, in the configurations of paper_far_ways.h. */
 #include "reader/hdf5.h"
 #include "base/text/svg.h"
+#include "limit.h"
 #include "paper_far_model.h"
 #include "paper_far_steps.h"
 #include "paper_far_ways.h"
@@ -25,9 +26,10 @@ static struct {
     const char *root, *svg, *set, *part, *way;
     FILE *json;
     int phase, runs, done, steps;
+    double limit;      /* seconds, for all of it */
     double contention; /* of each file among those of as many ranks as the set has; -1: the paper's */
     struct far_places at;
-} o = {.phase = -1, .runs = 3, .contention = -1};
+} o = {.phase = -1, .runs = 3, .limit = BENCH_LIMIT_S, .contention = -1};
 
 static struct far_files files;
 
@@ -78,6 +80,7 @@ static struct far_cost measure(const struct far_way *w, int ranks, int phase,
             step[i][k] = c.step[i];
     }
     c.wall = c.low = c.high = far_median(wall, o.runs);
+    c.mean = far_mean(wall, o.runs, &c.half);
     for (int k = 0; k < o.runs; k++) {
         c.low = wall[k] < c.low ? wall[k] : c.low;
         c.high = wall[k] > c.high ? wall[k] : c.high;
@@ -96,10 +99,10 @@ static void note(const char *bench, const struct far_set *s, int phase, const st
     fprintf(o.json,
             "{\"bench\": \"%s\", \"set\": \"%s\", \"phase\": \"%s\", \"configuration\": \"%s\", "
             "\"ranks\": %d, \"mb_per_s\": %g, \"open_ms\": %g, \"contention\": %g, \"runs\": %d, "
-            "\"seconds\": %.6f, \"least\": %.6f, \"most\": %.6f, "
+            "\"seconds\": %.6f, \"least\": %.6f, \"most\": %.6f, \"mean\": %.6f, \"ci95\": %.6f, "
             "\"cpu_seconds\": %.6f, \"cpu_steps\": [%.6f, %.6f, %.6f, %.6f], \"bytes\": %.0f, \"files_opened\": %.0f, \"files_at_once\": %d}\n",
             bench, s->name, phases[phase], w->name, ranks, server->mb_per_s, server->open_ms,
-            server->contention, o.runs, c->wall, c->low, c->high, c->cpu, c->step[0], c->step[1], c->step[2], c->step[3], c->bytes, c->opened, c->at_once);
+            server->contention, o.runs, c->wall, c->low, c->high, c->mean, c->half, c->cpu, c->step[0], c->step[1], c->step[2], c->step[3], c->bytes, c->opened, c->at_once);
     fflush(o.json);
 }
 
@@ -243,7 +246,7 @@ static void end_to_end(void)
         for (int phase = 0; phase < 2; phase++) {
             const struct far_set *set = &far_sets[s];
             if (!wants("clock", phase) || !chosen(set) || !far_load(o.root, set, &files) ||
-                files.ranks > FAR_RANKS)
+                files.ranks > FAR_RANKS || bench_left_out("by the clock: %s, %s", set->name, phases[phase]))
                 continue;
             for (int w = 0; w < FAR_CLOCK_WAYS; w++)
                 for (int b = 0; b < BANDWIDTHS && is_asked(w); b++) {
@@ -271,7 +274,8 @@ static void by_step(void)
     for (int s = 0; s < FAR_SETS; s++)
         for (int phase = 0; phase < 2; phase++) {
             const struct far_set *set = &far_sets[s];
-            if (!wants("steps", phase) || !chosen(set) || !far_load(o.root, set, &files) || files.ranks > FAR_RANKS)
+            if (!wants("steps", phase) || !chosen(set) || !far_load(o.root, set, &files) || files.ranks > FAR_RANKS ||
+                bench_left_out("by step: %s, %s", set->name, phases[phase]))
                 continue;
             for (int w = 0; w < FAR_CLOCK_WAYS; w++) {
                 progress(set->name, phase, far_ways[w].name, 0);
@@ -295,9 +299,9 @@ static void draw_growth(int phase, struct far_cost c[FAR_WAYS][GROWTH])
     char path[512], title[128];
     for (int w = 0; w < FAR_WAYS; w++) {
         for (int i = 0; i < GROWTH; i++) {
-            y[w][i] = c[w][i].wall;
-            least[w][i] = c[w][i].low;
-            most[w][i] = c[w][i].high;
+            y[w][i] = c[w][i].mean;
+            least[w][i] = c[w][i].mean - c[w][i].half;
+            most[w][i] = c[w][i].mean + c[w][i].half;
             top = most[w][i] > top ? most[w][i] : top;
         }
         with_spread(&series[2 * w], &far_ways[w], GROWTH, x, y[w], least[w], most[w]);
@@ -320,10 +324,10 @@ static void ranks_grow(struct far_server server)
         return;
     server.contention = o.contention < 0 ? far_paper_contention(files.ranks) : o.contention;
     for (int phase = 0; phase < 2; phase++) {
-        if (!wants("writers", phase))
+        if (!wants("writers", phase) || bench_left_out("as ranks are added: %s, %s", far_sets[0].name, phases[phase]))
             continue;
         printf("### %s, %s, %.0f MB/s, %.0f ms per file, contention by a model: + %.1f %% "
-               "for each open file\n\n| configuration | 2 ranks | 4 | 8 | "
+               "for each open file; means and 95 %% confidence\n\n| configuration | 2 ranks | 4 | 8 | "
                "16 |\n|---|---|---|---|---|\n",
                far_sets[0].name, phases[phase], server.mb_per_s, server.open_ms,
                server.contention * 100);
@@ -337,7 +341,7 @@ static void ranks_grow(struct far_server server)
                 progress_ends();
                 note("writers", &far_sets[0], phase, &far_ways[w], 2 << i, &server, &c);
                 all[w][i] = c;
-                printf(" %.3f s [%.3f … %.3f] |", c.wall, c.low, c.high);
+                printf(" %.3f ± %.3f s |", c.mean, c.half);
             }
             puts("");
             fflush(stdout);
@@ -382,7 +386,7 @@ static int usage(void)
 {
     fputs("usage: paper_far_end [--part clock|steps|writers|nodes] [--set NAME] [--phase checkpoint|restart] "
           "[--way NAME]\n"
-          "                     [--runs N] [--contention PER_FILE] [--svg DIR] [--json FILE] CHECKPOINTS_DIR\n"
+          "                     [--runs N] [--contention PER_FILE] [--limit SECONDS] [--svg DIR] [--json FILE] CHECKPOINTS_DIR\n"
           "Sets and ways are named by how their names begin; lines are added to FILE.\n",
           stderr);
     return 2;
@@ -438,6 +442,7 @@ static int read_options(int argc, char **argv)
         {"json", 1, NULL, 'j'},
         {"way", 1, NULL, 'w'},
         {"contention", 1, NULL, 'c'},
+        {"limit", 1, NULL, 'l'},
         {NULL, 0, NULL, 0},
     };
     const char *json = NULL;
@@ -454,6 +459,8 @@ static int read_options(int argc, char **argv)
         else if (c == 'w')
             o.way = optarg;
         else if (c == 'c' && !number("contention", optarg, 0, 1000, &o.contention))
+            continue;
+        else if (c == 'l' && !number("limit", optarg, 0, 1e6, &o.limit))
             continue;
         else if (c == 'v')
             o.svg = optarg;
@@ -473,6 +480,8 @@ int main(int argc, char **argv)
         return usage();
     far_places(&o.at);
     o.steps = count_steps();
+    bench_limit(o.limit);
+    far_say_missing(o.root, &files);
     if (!o.part || !strcmp(o.part, "clock")) {
         puts("## End to end by the clock (Figs. 10, 12 and 13)\n");
         end_to_end();
@@ -487,6 +496,7 @@ int main(int argc, char **argv)
     }
     if (!o.part || !strcmp(o.part, "nodes"))
         aggregators();
+    bench_limit_report(stdout, o.json);
     far_remove(&o.at);
     if (o.json)
         fclose(o.json);

@@ -48,3 +48,9 @@ int far_number(const char *text, double least, double most, double *to)
     *to = v;
     return 0;
 }
+
+double far_paper_link(double mb_per_s)
+{
+    double nodes = (double)FAR_PAPER_PROCESSES / FAR_PAPER_GROUP / FAR_PAPER_CORES;
+    return mb_per_s * nodes * 4 / 30;
+}

@@ -27,6 +27,10 @@ int far_writers(int ranks, int span);
 /* Eq. 3, rounded up: nodes of `cores` cores that aggregate for so many processes. */
 int far_aggregator_nodes(int processes, int cores, int group);
 
+/* What the links of all aggregator nodes together carry where the file system has mb_per_s, in the proportion of the paper's machine
+ * (section VI): nodes of eq. 3 with QDR InfiniBand, 4 GB/s of data each, before a file system of 30 GB/s. */
+double far_paper_link(double mb_per_s);
+
 /* An option's number. 0: all of the text is one, within these limits; else -1, and nothing is set. */
 int far_number(const char *text, double least, double most, double *to);
 

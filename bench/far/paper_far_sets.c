@@ -3,6 +3,7 @@
 #include "paper_far_sets.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,13 @@ int far_load(const char *root, const struct far_set *s, struct far_files *f)
     return f->n;
 }
 
+void far_say_missing(const char *root, struct far_files *f)
+{
+    for (int s = 0; s < FAR_SETS; s++)
+        if (!far_load(root, &far_sets[s], f))
+            printf("Skipped: %s, as %s/%s is not there.\n\n", far_sets[s].name, root, far_sets[s].dir);
+}
+
 void far_place(char *out, size_t cap, const char *dir, const char *path)
 {
     size_t n = (size_t)snprintf(out, cap, "%s/", dir);
@@ -101,4 +109,19 @@ double far_median(double *v, int n)
 {
     qsort(v, (size_t)n, sizeof *v, by_value);
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+double far_mean(const double *v, int n, double *half)
+{
+    /* 97.5 % points of Student's t with 1, 2, ... degrees of freedom; the normal distribution's beyond */
+    static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179,
+                               2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064};
+    enum { KNOWN = sizeof t / sizeof *t };
+    double sum = 0, squares = 0;
+    for (int i = 0; i < n; i++)
+        sum += v[i];
+    for (int i = 0; i < n; i++)
+        squares += (v[i] - sum / n) * (v[i] - sum / n);
+    *half = n > 1 ? (n - 1 <= KNOWN ? t[n - 2] : 1.96) * sqrt(squares / (n - 1) / n) : 0;
+    return n > 0 ? sum / n : 0;
 }

@@ -21,6 +21,8 @@ struct far_files {
 
 /* List a set below root; returns the number of files, 0: it is not there. */
 int far_load(const char *root, const struct far_set *s, struct far_files *f);
+/* Say on stdout which sets are not below root. f: room for one. */
+void far_say_missing(const char *root, struct far_files *f);
 /* Where a file of a set stands in a directory: its path with the slashes taken out. */
 void far_place(char *out, size_t cap, const char *dir, const char *path);
 /* 1: the set's name begins with this text, in either case; NULL is the beginning of all. */
@@ -30,5 +32,7 @@ int far_is_called(const struct far_set *s, const char *text);
 void far_figure(char *out, size_t cap, const char *dir, const char *stem, const struct far_set *s);
 
 double far_median(double *v, int n);
+/* The mean, and how far to both sides of it its 95 % confidence interval reaches (0: of one run nothing is known). */
+double far_mean(const double *v, int n, double *half);
 
 #endif

@@ -31,7 +31,7 @@ static struct {
     double bytes_per_s, open_s, contention;
     int timed;
     _Atomic int64_t step_ns[FAR_STEPS];
-    uint8_t shared[DESCRIPTORS];
+    _Atomic uint8_t shared[DESCRIPTORS]; /* a number goes from a thread that closes to one that opens */
 } fs = {.server = &here};
 
 int __real_open(const char *path, int flags, ...);

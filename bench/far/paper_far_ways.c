@@ -94,6 +94,23 @@ static int plain(const struct job *j)
     return 0;
 }
 
+struct sk_archive_options far_pack_options(const struct far_way *w, int threads)
+{
+    /* gzip looks back 32 KiB: blocks of 4 MiB cost it nothing, and let reading, compressing and
+     * writing overlap as they do for auto */
+    struct sk_archive_options o = {.unit_bytes = w->scheme == SK_SCHEME_AUTO ? 0 : UNIT,
+                                   .scheme = w->scheme,
+                                   .backend = w->backend,
+                                   .threads = threads,
+                                   .no_sync = 1};
+    if (w->codecs) {
+        o.codec_f64 = "fpc";
+        o.codec_f32 = "fpzip";
+        o.codec_other = "zstd";
+    }
+    return o;
+}
+
 static int pack(const struct job *j, const char *out, int threads, struct saikai_error *err)
 {
     struct sk_archive_input in[FAR_FILES];
@@ -101,18 +118,7 @@ static int pack(const struct job *j, const char *out, int threads, struct saikai
     for (int i = 0; i < j->f->n; i++)
         if (mine(j, i))
             in[n++] = (struct sk_archive_input){.path = j->f->path[i], .name = j->f->path[i] + 1};
-    /* gzip looks back 32 KiB: blocks of 4 MiB cost it nothing, and let reading, compressing and
-     * writing overlap as they do for auto */
-    struct sk_archive_options o = {.unit_bytes = j->w->scheme == SK_SCHEME_AUTO ? 0 : UNIT,
-                                   .scheme = j->w->scheme,
-                                   .backend = j->w->backend,
-                                   .threads = threads,
-                                   .no_sync = 1};
-    if (j->w->codecs) {
-        o.codec_f64 = "fpc";
-        o.codec_f32 = "fpzip";
-        o.codec_other = "zstd";
-    }
+    struct sk_archive_options o = far_pack_options(j->w, threads);
     return sk_archive_create(out, in, n, &o, NULL, err);
 }
 
@@ -177,8 +183,14 @@ int far_move(const struct far_files *f, const struct far_way *w, int ranks, int 
     double cpu = cpu_now(), t = sk_now();
     int rc = run_all(f, w, ranks, restart, p);
     double wall = sk_now() - t;
-    *out = (struct far_cost){wall, wall, wall, cpu_now() - cpu, (double)far_shared_bytes(),
-                             (double)far_shared_opened(), far_shared_at_once(), {0}};
+    *out = (struct far_cost){.wall = wall,
+                             .low = wall,
+                             .high = wall,
+                             .mean = wall,
+                             .cpu = cpu_now() - cpu,
+                             .bytes = (double)far_shared_bytes(),
+                             .opened = (double)far_shared_opened(),
+                             .at_once = far_shared_at_once()};
     if (server->steps)
         far_shared_steps(out->step);
     far_shared(NULL, 0, 0);

@@ -4,6 +4,7 @@
 #ifndef SK_BENCH_PAPER_FAR_WAYS_H
 #define SK_BENCH_PAPER_FAR_WAYS_H
 
+#include "archive/write/create.h"
 #include "paper_far_sets.h"
 #include "paper_far_shared.h"
 
@@ -29,6 +30,7 @@ extern const struct far_way far_ways[FAR_WAYS];
 /* What one checkpoint or restart took. */
 struct far_cost {
     double wall, low, high, cpu; /* seconds; low, high: least and most of several runs */
+    double mean, half;           /* of several runs, and how far its 95 % confidence interval reaches to both sides */
     double bytes;                /* that passed the shared file system */
     double opened;               /* files, there */
     int at_once;                 /* the most that were open there at a time */
@@ -51,6 +53,8 @@ void far_places(struct far_places *p);
 int far_clear(const struct far_places *p);
 void far_remove(const struct far_places *p);
 
+/* How a way that makes archives makes them. */
+struct sk_archive_options far_pack_options(const struct far_way *w, int threads);
 /* Bring the files of the first `ranks` ranks to the shared directory, or those that are there back,
  * through this server (all 0: no limit). 0, or -1 with a message on stderr. */
 int far_move(const struct far_files *f, const struct far_way *w, int ranks, int restart,
