@@ -36,6 +36,7 @@ int sk_piece_transform(const struct piece *j, const struct lift_shape *shape, co
         causal->step = sk_piece_plan_step(j, plan);
         causal->hold = plan->hold;
         causal->trial = trial;
+        causal->box = j->n > SMALL && shape != &j->lift_shape && shape->n[0] > 1;
         causal->thorough = j->thorough;
         return sk_causal_encode(causal, j->source, j->mask, head, codes, err);
     }

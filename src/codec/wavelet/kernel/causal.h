@@ -42,6 +42,7 @@ struct causal {
     uint8_t *level, *mask;
     int masked;
     int trial;    /* encoder: 1 codes only what is away from the edges, to see what it takes */
+    int box;      /* encoder: 1 gets the first point of each plane for nothing, of which a part of an array has too many */
     int hold;     /* encoder: 1 keeps a number for as many values as it serves, in place of the nearest of each */
     size_t coded; /* values that were coded */
     int kind;

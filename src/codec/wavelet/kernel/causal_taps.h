@@ -100,7 +100,7 @@ static void predictor(const struct causal *c, int kind, struct taps *t)
  * value. */
 static void pad_left(struct causal *c, size_t at, int above)
 {
-    int32_t v = above ? c->n[at - c->sy] : 0;
+    int32_t v = above ? c->n[at - c->sy] : c->box ? c->n[at] : 0;
     for (int k = 1; k <= PAD; k++)
         c->n[at - (size_t)k] = v;
 }
