@@ -20,7 +20,8 @@
 #define SK_KEEP 1
 #endif
 
-enum { HEAD = 64, BLOCKS = 16, KEPT_BYTES = 64 << 20, REST_BYTES = 8 << 20, HUGE = 2 << 20 };
+/* REST_BYTES: what arrays of some MB take is not lent, since the next one would have it back at once. */
+enum { HEAD = 64, BLOCKS = 16, KEPT_BYTES = 64 << 20, REST_BYTES = 32 << 20, HUGE = 2 << 20 };
 
 struct head {
     size_t size; /* without the head */

@@ -16,7 +16,7 @@ void *sk_scratch_take_zeros(size_t n);
  * the block is as it was. */
 void *sk_scratch_grow(void *block, size_t used, size_t n);
 void sk_scratch_give(void *block); /* NULL is accepted */
-/* Lend to the system what this thread keeps beyond 8 MiB. */
+/* Lend to the system what this thread keeps beyond 32 MiB. */
 void sk_scratch_rest(void);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { LARGE = 13 << 20, MEAN = 5 << 20, PAGES = 2 << 20 };
+enum { LARGE = 29 << 20, MEAN = 5 << 20, PAGES = 2 << 20 };
 
 #ifndef __SANITIZE_ADDRESS__ /* under which no block is kept (scratch.c) */
 static void fill_and_look(uint8_t *p, size_t n, uint8_t with)
