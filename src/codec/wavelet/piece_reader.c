@@ -23,10 +23,14 @@ static void put_fill(void *out, const uint8_t *mask, size_t n, size_t size, uint
 {
     bits32 *narrow = out, few = (uint32_t)fill;
     bits64 *wide = out;
-    for (size_t i = 0; size == sizeof *narrow && i < n; i++)
-        narrow[i] = mask[i] ? few : narrow[i];
-    for (size_t i = 0; size == sizeof *wide && i < n; i++)
-        wide[i] = mask[i] ? fill : wide[i];
+    for (size_t i = 0; size == sizeof *narrow && i < n; i++) {
+        uint32_t m = 0u - (uint32_t)(mask[i] != 0);
+        narrow[i] = (few & m) | (narrow[i] & ~m);
+    }
+    for (size_t i = 0; size == sizeof *wide && i < n; i++) {
+        uint64_t m = (uint64_t)0 - (uint64_t)(mask[i] != 0);
+        wide[i] = (fill & m) | (wide[i] & ~m);
+    }
 }
 
 void sk_piece_free(struct piece *p)

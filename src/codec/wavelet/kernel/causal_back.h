@@ -85,22 +85,39 @@ static void narrow_sums(const int32_t *rest, const int32_t *q, size_t m, uint32_
     *last = v;
 }
 
-static void narrow_masked(const struct taps *t, const int32_t *rest, const int32_t *q,
-                          const uint8_t *mask, size_t m, const int32_t *held, uint32_t *last,
-                          int32_t *n)
+/* With points that are masked and hold what came before: `held` at the very first, where it is not NULL. */
+static inline __attribute__((always_inline)) void narrow_masked(const int32_t *scaled, int n_row, const int32_t *rest,
+                                                                const int32_t *q, const uint8_t *mask, size_t m,
+                                                                const int32_t *held, uint32_t *last, int32_t *n)
 {
+    uint32_t before[8];
+    for (int k = 0; k < n_row; k++)
+        before[k] = last[k];
     for (size_t i = 0; i < m; i++) {
-        uint32_t p = (uint32_t)rest[i];
-        for (int k = t->n_row; k-- > 0;)
-            p += (uint32_t)t->scaled[k] * last[k];
-        uint32_t v = (uint32_t)((int32_t)p >> WEIGHT_BITS) + (uint32_t)q[i];
-        if (mask[i])
-            v = held && !i ? (uint32_t)*held : last[0];
-        for (int k = t->n_row - 1; k > 0; k--)
-            last[k] = last[k - 1];
-        last[0] = v;
+        uint32_t p = (uint32_t)rest[i], v, hold = held && !i ? (uint32_t)*held : before[0];
+        for (int k = n_row; k-- > 0;)
+            p += (uint32_t)scaled[k] * before[k];
+        v = (uint32_t)((int32_t)p >> WEIGHT_BITS) + (uint32_t)q[i];
+        v = mask[i] ? hold : v;
+        for (int k = n_row - 1; k > 0; k--)
+            before[k] = before[k - 1];
+        before[0] = v;
         n[i] = (int32_t)v;
     }
+    for (int k = 0; k < n_row; k++)
+        last[k] = before[k];
+}
+
+/* In a function of its own for as many taps as there are: they stay in registers. */
+static void narrow_holes(const struct taps *t, const int32_t *rest, const int32_t *q, const uint8_t *mask, size_t m,
+                         const int32_t *held, uint32_t *last, int32_t *n)
+{
+    if (t->n_row == 1)
+        narrow_masked(t->scaled, 1, rest, q, mask, m, held, last, n);
+    else if (t->n_row == 2)
+        narrow_masked(t->scaled, 2, rest, q, mask, m, held, last, n);
+    else
+        narrow_masked(t->scaled, 8, rest, q, mask, m, held, last, n);
 }
 
 static void rebuild_narrow(struct causal *c, const struct taps *t, size_t at, size_t nx, int above)
@@ -114,7 +131,7 @@ static void rebuild_narrow(struct causal *c, const struct taps *t, size_t at, si
         const int32_t *q = c->q + at + x;
         sum_narrow(c, t, t->n_row, at + x, m, rest);
         if (c->masked)
-            narrow_masked(t, rest, q, c->mask + at + x, m, x ? NULL : &held, last, n + x);
+            narrow_holes(t, rest, q, c->mask + at + x, m, x ? NULL : &held, last, n + x);
         else if (t->n_row == 1 && t->scaled[0] == 1 << WEIGHT_BITS)
             narrow_sums(rest, q, m, last, n + x);
         else if (t->n_row == 1)

@@ -176,7 +176,5 @@ LIFT_VARIANT(float, f32)
 LIFT_VARIANT(double, f64)
 LIFT_VARIANT(float, f32_avx2)
 LIFT_VARIANT(double, f64_avx2)
-LIFT_VARIANT(float, f32_avx512)
-LIFT_VARIANT(double, f64_avx512)
 
 #endif

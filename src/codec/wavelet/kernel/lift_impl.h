@@ -141,6 +141,7 @@ static void clear_margins(const struct lift_level *v, size_t nb)
 enum { WIDE = 16 };
 typedef double four __attribute__((vector_size(32)));
 typedef T four_of_type __attribute__((vector_size(4 * sizeof(T))));
+typedef int32_t four_q __attribute__((vector_size(16)));
 
 /* Four values from any place, as doubles. A macro, since functions that return vectors depend on
  * the instruction set. */
@@ -157,7 +158,6 @@ typedef T four_of_type __attribute__((vector_size(4 * sizeof(T))));
 #define Q_LIMIT     500000000.0
 
 typedef int64_t four_bits __attribute__((vector_size(32)));
-typedef int32_t four_q __attribute__((vector_size(16)));
 
 /* Quantise four points: q, and in d what the reader will see. What d held goes to `original`.
  * Places of *kept stay all ones while q is in range and the bound is kept; what is not a number

@@ -1,26 +1,5 @@
 /* Part of lift_impl.h: predictions, which are weighted sums of neighbours, a vector of points at a time. */
 
-/* As many as the widest vectors hold. */
-#ifdef __AVX512F__
-#define LIFT_EACH 8
-#else
-#define LIFT_EACH 4
-#endif
-typedef double some __attribute__((vector_size(8 * LIFT_EACH)));
-typedef T some_of_type __attribute__((vector_size(sizeof(T) * LIFT_EACH)));
-typedef int32_t some_q __attribute__((vector_size(4 * LIFT_EACH)));
-#if LIFT_EACH == 8
-#define SOME_OF(v) {SK_EACH_8(v, double)}
-#else
-#define SOME_OF(v) {SK_EACH_4(v, double)}
-#endif
-#define load_some(p)                                                                               \
-    __extension__({                                                                                \
-        some_of_type v_;                                                                           \
-        memcpy(&v_, (p), sizeof v_);                                                               \
-        (some)SOME_OF(v_);                                                                         \
-    })
-
 /* Groups that count, by how many neighbours they have: pairs come first, then fours, then eights. */
 struct summands {
     const T *src[LIFT_GROUPS];
@@ -46,20 +25,14 @@ KERNEL summands_of(const struct lift_level *v, const struct lift_filter *f, cons
 
 /* Sums over the groups of WIDE points from the i-th on, left in sum0, sum1 …: variables of their own, as an array of them would be
  * copied in halves. */
-#if LIFT_EACH == 8
-#define EACH_SUM(what) what(0) what(1)
-#define SAME_OF(x)     {x, x, x, x, x, x, x, x}
-#else
 #define EACH_SUM(what) what(0) what(1) what(2) what(3)
-#define SAME_OF(x)     {x, x, x, x}
-#endif
-#define BEGIN_SUM(k) some sum##k = SAME_OF(constant);
-#define ADD_PAIR(k)  sum##k += s.w[g] * (load_some(a + LIFT_EACH * k) + load_some(b + LIFT_EACH * k));
+#define BEGIN_SUM(k) four sum##k = {constant, constant, constant, constant};
+#define ADD_PAIR(k)  sum##k += s.w[g] * (load(a + 4 * k) + load(b + 4 * k));
 #define ADD_FOUR(k)                                                                                \
-    sum##k += s.w[g] * ((load_some(a + LIFT_EACH * k) + load_some(b + LIFT_EACH * k)) +            \
-                        (load_some(c + LIFT_EACH * k) + load_some(d + LIFT_EACH * k)));
-#define BEGIN_EIGHT(k) some eight##k = {0};
-#define ADD_POINT(k)   eight##k += load_some(a + LIFT_EACH * k);
+    sum##k += s.w[g] * ((load(a + 4 * k) + load(b + 4 * k)) +            \
+                        (load(c + 4 * k) + load(d + 4 * k)));
+#define BEGIN_EIGHT(k) four eight##k = {0};
+#define ADD_POINT(k)   eight##k += load(a + 4 * k);
 #define ADD_EIGHT(k)   sum##k += s.w[g] * eight##k;
 #define SUM_GROUPS(s, i)                                                                           \
     EACH_SUM(BEGIN_SUM)                                                                            \
@@ -89,7 +62,7 @@ KERNEL predict(const struct lift_level *v, const struct lift_filter *f, const do
 {
     struct summands s;
     summands_of(v, f, w, at, &s);
-#define STORE(k) memcpy(out + i + LIFT_EACH * k, &sum##k, sizeof sum##k);
+#define STORE(k) memcpy(out + i + 4 * k, &sum##k, sizeof sum##k);
     for (size_t i = 0; i < n; i += WIDE) {
         SUM_GROUPS(s, i)
         EACH_SUM(STORE)
@@ -106,11 +79,11 @@ KERNEL restore(const struct lift_level *v, const struct lift_filter *f, const do
     summands_of(v, f, w, at, &s);
 #define STORE(k)                                                                                   \
     {                                                                                              \
-        some_q steps;                                                                              \
-        memcpy(&steps, q + i + LIFT_EACH * k, sizeof steps);                                       \
-        sum##k += __builtin_convertvector(steps, some) * step;                                     \
-        some_of_type y = __builtin_convertvector(sum##k, some_of_type);                            \
-        memcpy(to + i + LIFT_EACH * k, &y, sizeof y);                                              \
+        four_q steps;                                                                              \
+        memcpy(&steps, q + i + 4 * k, sizeof steps);                                       \
+        sum##k += __builtin_convertvector(steps, four) * step;                                     \
+        four_of_type y = __builtin_convertvector(sum##k, four_of_type);                            \
+        memcpy(to + i + 4 * k, &y, sizeof y);                                              \
     }
     for (size_t i = 0; i < n; i += WIDE) {
         SUM_GROUPS(s, i)
