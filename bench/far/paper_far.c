@@ -120,18 +120,20 @@ static void draw_lines(const char *path, const char *title, int n_shown, const i
                        struct sk_axis x_axis, int n, const double *x, double y[][MOST_POINTS])
 {
     struct sk_series series[WAYS];
-    double top = 0;
+    double top = 0, low = 1e30;
     struct saikai_error err = {0};
     for (int i = 0; i < n_shown; i++) {
         series[i] = (struct sk_series){
             SK_SERIES_LINE, ways[shown[i]].name, colours[shown[i]], n, x, y[i], NULL, NULL};
         for (int k = 0; k < n; k++)
-            top = y[i][k] > top ? y[i][k] : top;
+            top = y[i][k] > top ? y[i][k] : top, low = y[i][k] < low ? y[i][k] : low;
     }
     struct sk_chart c = {
         .width = 560, .height = 340, .title = title, .series = series, .n_series = n_shown};
     c.x = x_axis;
     c.y = (struct sk_axis){SK_AXIS_LINEAR, 0, top * 1.25, "compression ratio", NULL};
+    if (low > 0 && top > 20 * low) /* what has not begun to move yet compresses that much better */
+        c.y = (struct sk_axis){SK_AXIS_LOG, low / 1.2, top * 4, "compression ratio", NULL};
     if (sk_chart_write(&c, path, &err))
         fprintf(stderr, "%s\n", err.text);
 }

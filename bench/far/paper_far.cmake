@@ -11,9 +11,12 @@ target_link_libraries(paper_far_end PRIVATE sk_archive sk_reader_hdf5 m)
 target_link_options(paper_far_end PRIVATE ${wrapped})
 # with nodes that only aggregate
 set(far_fetch far/paper_far_fetch.c far/paper_far_ways.c far/paper_far_sets.c far/paper_far_shared.c far/paper_far_model.c limit.c)
-add_executable(paper_far_nodes EXCLUDE_FROM_ALL far/paper_far_nodes.c ${far_fetch})
+add_executable(paper_far_nodes EXCLUDE_FROM_ALL far/paper_far_nodes.c ${far_fetch} bars.c)
 target_link_libraries(paper_far_nodes PRIVATE sk_archive sk_reader_hdf5 m)
 target_link_options(paper_far_nodes PRIVATE ${wrapped})
+# many writers and readers on a real file system, that of the build directory
+add_executable(paper_far_disk EXCLUDE_FROM_ALL far/paper_far_disk.c far/paper_far_sets.c far/paper_far_model.c limit.c)
+target_link_libraries(paper_far_disk PRIVATE sk_base m)
 set(far_results ${CMAKE_CURRENT_BINARY_DIR}/paper_far.json)
 set(far_figures ${PROJECT_SOURCE_DIR}/docs/figures)
 set(far_limit --limit "$\${LIMIT:-1800}") # seconds of each program
@@ -22,8 +25,9 @@ set(far_steps
   COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/far/paper_far_series.sh "$\${SERIES:-${CMAKE_CURRENT_BINARY_DIR}/far-series}"
   COMMAND paper_far --series "$\${SERIES:-${CMAKE_CURRENT_BINARY_DIR}/far-series}" ${far_limit} --svg ${far_figures} --json ${far_results} ${SAIKAI_DATA}/checkpoints
   COMMAND paper_far_end ${far_limit} --svg ${far_figures} --json ${far_results} ${SAIKAI_DATA}/checkpoints
-  COMMAND paper_far_nodes ${far_limit} --json ${far_results} ${SAIKAI_DATA}/checkpoints)
-set(far_programs paper_far paper_far_end paper_far_nodes)
+  COMMAND paper_far_disk ${far_limit} --json ${far_results} ${CMAKE_CURRENT_BINARY_DIR}
+  COMMAND paper_far_nodes ${far_limit} --svg ${far_figures} --json ${far_results} ${SAIKAI_DATA}/checkpoints)
+set(far_programs paper_far paper_far_end paper_far_disk paper_far_nodes)
 foreach(mpi ${SAIKAI_MPIS})
   # the library's own files in the program, so that its system calls pass the bucket, too
   set(program paper_far_program_${mpi})

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file/io.h"
 #include "paper_far_model.h"
+#include "paper_far_shared.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -87,7 +88,19 @@ static int receive_all(int from, void *data, size_t n)
     return 0;
 }
 
-static int send_file(int to, int number, const char *path, char *piece)
+/* An aggregator's link, which its ranks share as they come; NULL: that of a rank, which is never the narrower one. */
+struct narrow {
+    _Atomic int64_t until;
+    double bytes_per_s; /* 0: as fast as it is */
+};
+
+static void pass(struct narrow *link, size_t n)
+{
+    if (link && link->bytes_per_s > 0)
+        far_wait_turn(&link->until, (double)n / link->bytes_per_s);
+}
+
+static int send_file(int to, struct narrow *link, int number, const char *path, char *piece)
 {
     struct stat st;
     int in = open(path, O_RDONLY | O_CLOEXEC);
@@ -98,18 +111,20 @@ static int send_file(int to, int number, const char *path, char *piece)
     for (uint64_t left = h.bytes; left && !rc;) {
         ssize_t n = read(in, piece, left < PIECE ? (size_t)left : PIECE);
         rc = n <= 0 ? -1 : send_all(to, piece, (size_t)n);
+        pass(link, n > 0 ? (size_t)n : 0);
         left -= n > 0 ? (uint64_t)n : 0;
     }
     close(in);
     return rc;
 }
 
-static int receive_file(int from, const struct header *h, const char *path, char *piece)
+static int receive_file(int from, struct narrow *link, const struct header *h, const char *path, char *piece)
 {
     int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), rc = out < 0 ? -1 : 0;
     for (uint64_t left = h->bytes; left && !rc;) {
         size_t n = left < PIECE ? (size_t)left : PIECE;
         rc = receive_all(from, piece, n) || sk_io_write(out, path, piece, n, NULL) ? -1 : 0;
+        pass(link, n);
         left -= n;
     }
     if (out >= 0)
@@ -117,19 +132,11 @@ static int receive_file(int from, const struct header *h, const char *path, char
     return rc;
 }
 
-static void set_limits(int fd, double bytes_per_s)
+static void set_limits(int fd)
 {
     struct timeval t = {LIMIT_S, 0};
-    unsigned pace = bytes_per_s > 0 && bytes_per_s < 4e9 ? (unsigned)bytes_per_s : ~0u;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
-    setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &pace, sizeof pace);
-}
-
-/* All ranks send, or are sent to, at the same time, so that each has this share of the links. */
-static double share(const struct far_fetch *f)
-{
-    return f->link_mb_per_s * 1e6 / f->ranks;
 }
 
 /* ---- where files are ---- */
@@ -166,7 +173,7 @@ static int rank_sends(const struct far_fetch *f, int rank, int to, char *piece)
     int rc = 0;
     for (int i = 0; i < f->files->n && !rc; i++)
         if (mine(f, i, rank))
-            rc = send_file(to, i, f->files->path[i], piece);
+            rc = send_file(to, NULL, i, f->files->path[i], piece);
     /* a rank is free when the aggregator says that it has everything */
     return rc || send_all(to, &no_more, sizeof no_more) || receive_all(to, &told, 1) ? -1 : 0;
 }
@@ -181,7 +188,7 @@ static int rank_receives(const struct far_fetch *f, int from, char *piece)
         if (h.file < 0 || h.file >= f->files->n)
             break;
         rank_place(f, h.file, path);
-        if (receive_file(from, &h, path, piece))
+        if (receive_file(from, NULL, &h, path, piece))
             break;
     }
     return -1;
@@ -195,7 +202,7 @@ static int be_rank(const struct move *m, int rank, struct part *p)
     char *piece = malloc(PIECE);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    set_limits(fd, share(f));
+    set_limits(fd);
     int rc = !piece || fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof to) || send_all(fd, &hello, sizeof hello) ? -1 : 0;
     if (!rc)
         rc = f->restart ? rank_receives(f, fd, piece) : rank_sends(f, rank, fd, piece);
@@ -210,6 +217,7 @@ static int be_rank(const struct move *m, int rank, struct part *p)
 
 struct link {
     const struct move *m;
+    struct narrow *narrow;
     int fd, aggregator, failed;
 };
 
@@ -223,7 +231,7 @@ static int fetch_from(const struct link *l, char *piece)
         if (h.file < 0 || h.file >= l->m->f->files->n)
             break;
         fetched_place(l->m->f, l->aggregator, h.file, path);
-        if (receive_file(l->fd, &h, path, piece))
+        if (receive_file(l->fd, l->narrow, &h, path, piece))
             break;
         l->m->all->fetched += h.bytes;
     }
@@ -241,7 +249,7 @@ static int give_to(const struct link *l, int rank, char *piece)
         if (!mine(f, i, rank))
             continue;
         snprintf(path, sizeof path, "%s/extracted.%d/%s", f->at->local, l->aggregator, f->files->path[i] + 1);
-        if (stat(path, &st) || send_file(l->fd, i, path, piece))
+        if (stat(path, &st) || send_file(l->fd, l->narrow, i, path, piece))
             return -1;
         l->m->all->fetched += (uint64_t)st.st_size;
     }
@@ -265,15 +273,16 @@ static int serve_all(const struct move *m, int aggregator)
 {
     const struct far_fetch *f = m->f;
     int first = aggregator * f->group, end = first + f->group < f->ranks ? first + f->group : f->ranks, made = 0, failed = 0;
+    struct narrow narrow = {0, f->link_mb_per_s * 1e6 / m->aggregators};
     struct link links[FAR_RANKS];
     pthread_t t[FAR_RANKS];
-    set_limits(m->listeners[aggregator], 0);
+    set_limits(m->listeners[aggregator]);
     for (int r = first; r < end; r++) {
         int fd = accept(m->listeners[aggregator], NULL, NULL);
         if (fd < 0)
             break;
-        set_limits(fd, f->restart ? share(f) : 0);
-        links[made] = (struct link){m, fd, aggregator, 0};
+        set_limits(fd);
+        links[made] = (struct link){m, &narrow, fd, aggregator, 0};
         if (pthread_create(&t[made], NULL, serve, &links[made]))
             break;
         made++;

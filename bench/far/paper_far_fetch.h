@@ -12,7 +12,7 @@ struct far_fetch {
     const struct far_way *way; /* how an aggregator compresses; an archive has `group` ranks, whatever the way says */
     int ranks, group, restart;
     struct far_server server; /* of all processes: far_shared_join was called */
-    double link_mb_per_s;     /* to or from all aggregators together, kept by the kernel's pacing; 0: what TCP on this machine gives */
+    double link_mb_per_s;     /* of all aggregators together, each has its part of it, which its ranks share as they come; 0: what TCP on this machine gives */
     const struct far_places *at;
 };
 

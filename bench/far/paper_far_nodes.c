@@ -4,6 +4,7 @@
  * its contention, and the links' bandwidth. */
 #include "reader/hdf5.h"
 #include "reader/reader.h"
+#include "bars.h"
 #include "paper_far_fetch.h"
 #include "limit.h"
 #include "paper_far_model.h"
@@ -25,7 +26,7 @@ static const char *const phases[2] = {"checkpoint", "restart"};
 static const char *const names[SHOWN] = {"none", "agnostic", "aware", "auto"};
 
 static struct {
-    const char *root, *set;
+    const char *root, *set, *svg;
     FILE *json;
     int runs;
     double mb_per_s, link, contention, limit;
@@ -114,14 +115,41 @@ static void note(const struct far_set *s, int phase, const char *name, int group
     fflush(o.json);
 }
 
-/* One line of the table; group 0: ranks write by themselves. base: what that took. Returns the mean until all is done. */
-static double one_line(const struct far_set *s, int phase, int i, int group, double base)
+/* Ranks by themselves, and each way with the first of the groups: what goes between nodes before (restart: after) the rest. */
+static void draw(const struct far_set *s, int phase, const struct result *r, const int *measured)
+{
+    static const char *const who[SHOWN + 1] = {"none, N to N", "none", "agnostic", "aware", "auto"};
+    struct bars b = {.unit = "s", .parts = 2, .n = 0};
+    char path[512], title[128], subtitle[128];
+    struct saikai_error err = {0};
+    snprintf(title, sizeof title, "%s: %s with aggregator nodes", s->name, phases[phase]);
+    snprintf(subtitle, sizeof subtitle, "%d ranks for one aggregator, %.0f MB/s at the file system, medians of %d runs", groups[0], o.mb_per_s, o.runs);
+    b.title = title;
+    b.subtitle = subtitle;
+    b.part[phase] = "between nodes";
+    b.part[!phase] = phase ? "read and decoded" : "compressed and written";
+    b.colour[phase] = "#2a9d4a";
+    b.colour[!phase] = "#1f6fb2";
+    for (int i = 0; i <= SHOWN; i++) {
+        if (!measured[i])
+            continue;
+        b.name[b.n] = who[i];
+        b.value[b.n][phase] = r[i].c.fetch_s;
+        b.value[b.n++][!phase] = r[i].c.done_s > r[i].c.fetch_s ? r[i].c.done_s - r[i].c.fetch_s : 0;
+    }
+    far_figure(path, sizeof path, o.svg, phase ? "fig13-nodes" : "fig12-nodes", s);
+    if (b.n && bars_write(&b, path, &err))
+        fprintf(stderr, "%s\n", err.text);
+}
+
+/* One line of the table; group 0: ranks write by themselves. base: what that took, 0: it was left out. 0, and *out; -1: this was left out. */
+static int one_line(const struct far_set *s, int phase, int i, int group, double base, struct result *out)
 {
     struct far_fetch_cost c[MOST_RUNS];
     struct result r;
     const char *name = group ? names[i] : "none, N to N";
     if (bench_left_out("nodes: %s, %s, %s, groups of %d", s->name, phases[phase], name, group))
-        return base;
+        return -1;
     if (isatty(2))
         fprintf(stderr, "\r\033[K%s, %s, %s, groups of %d", s->name, phases[phase], name, group);
     for (int k = 0; k < o.runs; k++)
@@ -133,10 +161,12 @@ static double one_line(const struct far_set *s, int phase, int i, int group, dou
     note(s, phase, name, group, &r);
     printf("| %s | %d | %d | %.3f ± %.3f | %.3f ± %.3f ", name, group, group ? far_writers(files.ranks, group) : 0, r.free_mean, r.free_half,
            r.done_mean, r.done_half);
-    printf(group ? "(%+.1f %%)" : "", base > 0 ? (r.done_mean / base - 1) * 100 : 0);
+    if (base > 0)
+        printf("(%+.1f %%)", (r.done_mean / base - 1) * 100);
     printf(" | %.3f | %.3f | %.3f | %.3f | %.2f | %.2f |\n", r.c.fetch_s, r.c.ranks_cpu, r.c.fetch_cpu, r.c.work_cpu, r.c.fetched / 1e6, r.c.bytes / 1e6);
     fflush(stdout);
-    return r.done_mean;
+    *out = r;
+    return 0;
 }
 
 static void one_set(const struct far_set *s)
@@ -147,12 +177,18 @@ static void one_set(const struct far_set *s)
                "messages | aggregators, the rest | MB between nodes | MB at the file system |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
                s->name, phases[phase], files.ranks, o.mb_per_s, o.link < 0 ? far_paper_link(o.mb_per_s) : o.link, server().contention * 100,
                phase ? "all is back" : "archived");
-        double base = one_line(s, phase, 0, 0, 0);
+        struct result kept[SHOWN + 1], other;
+        int measured[SHOWN + 1] = {!one_line(s, phase, 0, 0, 0, &kept[0])};
+        double base = measured[0] ? kept[0].done_mean : 0;
         for (int i = 0; i < SHOWN; i++)
             for (int g = 0; g < GROUPS; g++)
-                if (groups[g] <= files.ranks || !g || groups[g - 1] < files.ranks)
-                    one_line(s, phase, i, groups[g] < files.ranks ? groups[g] : files.ranks, base);
+                if (!g || groups[g - 1] < files.ranks) {
+                    int rc = one_line(s, phase, i, groups[g] < files.ranks ? groups[g] : files.ranks, base, g ? &other : &kept[i + 1]);
+                    measured[i + 1] |= !g && !rc;
+                }
         puts("");
+        if (o.svg)
+            draw(s, phase, kept, measured);
     }
 }
 
@@ -169,7 +205,7 @@ static int set_up(void)
 static int usage(void)
 {
     fputs("usage: paper_far_nodes [--set NAME] [--runs N] [--bandwidth MB_PER_S] [--link MB_PER_S] [--contention PER_FILE]\n"
-          "                       [--limit SECONDS] [--json FILE] CHECKPOINTS_DIR\n"
+          "                       [--limit SECONDS] [--svg DIR] [--json FILE] CHECKPOINTS_DIR\n"
           "--bandwidth: of the shared file system; --link: of all links to aggregators, 0 as fast as they are, else as in the paper.\n",
           stderr);
     return 2;
@@ -179,11 +215,12 @@ static int read_options(int argc, char **argv)
 {
     static const struct option known[] = {
         {"set", 1, NULL, 's'}, {"runs", 1, NULL, 'n'}, {"bandwidth", 1, NULL, 'b'}, {"link", 1, NULL, 'k'},
-        {"contention", 1, NULL, 'c'}, {"limit", 1, NULL, 'l'}, {"json", 1, NULL, 'j'}, {NULL, 0, NULL, 0}};
+        {"contention", 1, NULL, 'c'}, {"limit", 1, NULL, 'l'}, {"json", 1, NULL, 'j'}, {"svg", 1, NULL, 'v'}, {NULL, 0, NULL, 0}};
     double runs = o.runs;
     int wrong = 0;
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;)
         switch (c) {
+        case 'v': o.svg = optarg; break;
         case 's': o.set = optarg; break;
         case 'n': wrong |= far_number(optarg, 1, MOST_RUNS, &runs); break;
         case 'b': wrong |= far_number(optarg, 0.1, 1e6, &o.mb_per_s); break;

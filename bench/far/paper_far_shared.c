@@ -133,6 +133,11 @@ static void wait_turn(_Atomic int64_t *until, int64_t begun, double seconds)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
+void far_wait_turn(_Atomic int64_t *until, double seconds)
+{
+    wait_turn(until, now_ns(), seconds);
+}
+
 static int is_shared(int fd)
 {
     return fs.dir && fd >= 0 && fd < DESCRIPTORS && fs.shared[fd];

@@ -9,6 +9,7 @@
 #ifndef SK_BENCH_PAPER_FAR_SHARED_H
 #define SK_BENCH_PAPER_FAR_SHARED_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 /* Let all processes that name the same file (which exists, 4096 bytes or more of zeros) be served
@@ -26,6 +27,8 @@ enum far_step { FAR_READ_NODE, FAR_WRITE_NODE, FAR_READ_SHARED, FAR_WRITE_SHARED
 /* Count the processor time of each of them, from here to the next far_shared; waiting for the server is none. Of this process, in seconds. */
 void far_shared_time_steps(void);
 void far_shared_steps(double seconds[FAR_STEPS]);
+/* Queue for so long at a server of one's own that serves one after another and is promised until `until`, and wait until that is over. */
+void far_wait_turn(_Atomic int64_t *until, double seconds);
 /* Bytes that passed, and files that were opened there, since far_shared; of all processes. */
 uint64_t far_shared_bytes(void);
 uint64_t far_shared_opened(void);
