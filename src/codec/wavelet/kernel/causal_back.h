@@ -51,27 +51,49 @@ static void rebuild_masked(const struct taps *t, const double *rest, const int32
     }
 }
 
-/* Both in 32 bits: n_row taps, of which only the nearest is waited for. */
-static inline __attribute__((always_inline)) void narrow_span(const int32_t *scaled, int n_row,
-                                                              const int32_t *rest, const int32_t *q,
-                                                              size_t m, uint32_t *last, int32_t *n)
+/* The numbers themselves go into the sums that they come out of the shift of: lattice numbers leave room for that. */
+static void add_numbers(int32_t *restrict rest, const int32_t *restrict q, size_t m)
 {
-    uint32_t before[8];
-    for (int k = 0; k < n_row; k++)
+    for (size_t i = 0; i < m; i++)
+        rest[i] = (int32_t)((uint32_t)rest[i] + ((uint32_t)q[i] << WEIGHT_BITS));
+}
+
+/* Both in 32 bits, q being in `rest`: n_row taps, of which only the nearest is waited for. */
+static inline __attribute__((always_inline)) void narrow_span(const int32_t *scaled, int n_row,
+                                                              const int32_t *rest, size_t m,
+                                                              uint32_t *last, int32_t *n)
+{
+    uint32_t before[8], w[8];
+    for (int k = 0; k < n_row; k++) {
         before[k] = last[k];
+        w[k] = (uint32_t)scaled[k];
+    }
     for (size_t i = 0; i < m; i++) {
-        uint32_t p = (uint32_t)rest[i], v;
+        uint32_t p = (uint32_t)rest[i];
         for (int k = n_row; k-- > 1;)
-            p += (uint32_t)scaled[k] * before[k];
-        p += (uint32_t)scaled[0] * before[0];
-        v = (uint32_t)((int32_t)p >> WEIGHT_BITS) + (uint32_t)q[i];
+            p += w[k] * before[k];
+        __asm__("" : "+r"(p)); /* all else first: nothing but a product and a sum waits for the point before */
+        p += w[0] * before[0];
         for (int k = n_row - 1; k > 0; k--)
             before[k] = before[k - 1];
-        before[0] = v;
-        n[i] = (int32_t)v;
+        n[i] = (int32_t)p >> WEIGHT_BITS;
+        before[0] = (uint32_t)n[i];
     }
     for (int k = 0; k < n_row; k++)
         last[k] = before[k];
+}
+
+/* In a function of its own: what a point needs stays in registers. */
+static __attribute__((noinline)) void narrow_points(const struct taps *t, int32_t *rest, const int32_t *q, size_t m,
+                                                    uint32_t *last, int32_t *n)
+{
+    add_numbers(rest, q, m);
+    if (t->n_row == 1)
+        narrow_span(t->scaled, 1, rest, m, last, n);
+    else if (t->n_row == 2)
+        narrow_span(t->scaled, 2, rest, m, last, n);
+    else
+        narrow_span(t->scaled, 8, rest, m, last, n);
 }
 
 /* The same with one tap of weight 1: it comes out of the shift as it went in, so that a point waits for no product. */
@@ -134,12 +156,38 @@ static void rebuild_narrow(struct causal *c, const struct taps *t, size_t at, si
             narrow_holes(t, rest, q, c->mask + at + x, m, x ? NULL : &held, last, n + x);
         else if (t->n_row == 1 && t->scaled[0] == 1 << WEIGHT_BITS)
             narrow_sums(rest, q, m, last, n + x);
-        else if (t->n_row == 1)
-            narrow_span(t->scaled, 1, rest, q, m, last, n + x);
-        else if (t->n_row == 2)
-            narrow_span(t->scaled, 2, rest, q, m, last, n + x);
         else
-            narrow_span(t->scaled, 8, rest, q, m, last, n + x);
+            narrow_points(t, rest, q, m, last, n + x);
+    }
+}
+
+/* Two rows that do not wait for each other, in turns; two taps, q being in `rest`. */
+static __attribute__((noinline)) void narrow_both(const struct taps *t, const int32_t *rest, const int32_t *rest2, size_t m, int32_t *n, int32_t *n2)
+{
+    uint32_t w = (uint32_t)t->scaled[0], far = (uint32_t)t->scaled[1];
+    uint32_t a = (uint32_t)n[-1], b = (uint32_t)n[-2], a2 = (uint32_t)n2[-1], b2 = (uint32_t)n2[-2];
+    for (size_t i = 0; i < m; i++) {
+        uint32_t p = (uint32_t)rest[i] + far * b, p2 = (uint32_t)rest2[i] + far * b2;
+        __asm__("" : "+r"(p), "+r"(p2)); /* as in narrow_span */
+        b = a;
+        b2 = a2;
+        n[i] = (int32_t)(p + w * a) >> WEIGHT_BITS;
+        n2[i] = (int32_t)(p2 + w * a2) >> WEIGHT_BITS;
+        a = (uint32_t)n[i];
+        a2 = (uint32_t)n2[i];
+    }
+}
+
+static void rebuild_both(struct causal *c, const struct taps *t, size_t at, size_t at2)
+{
+    int32_t rest[2][SPAN];
+    for (size_t x = 0, nx = c->shape.n[2]; x < nx; x += SPAN) {
+        size_t m = nx - x < SPAN ? nx - x : SPAN;
+        sum_narrow(c, t, t->n_row, at + x, m, rest[0]);
+        sum_narrow(c, t, t->n_row, at2 + x, m, rest[1]);
+        add_numbers(rest[0], c->q + at + x, m);
+        add_numbers(rest[1], c->q + at2 + x, m);
+        narrow_both(t, rest[0], rest[1], m, c->n + at + x, c->n + at2 + x);
     }
 }
 

@@ -439,6 +439,44 @@ int NAME(sk_causal_encode)(struct causal *c, const void *in, const uint8_t *mask
     return c->failed ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec") : 0;
 }
 
+/* A row whose residuals are known, as far as others see it. */
+static void finish_row(struct causal *c, size_t b, size_t z, size_t y, void *out)
+{
+    size_t at = place(c, b, z, y);
+    pad_right(c, at);
+    pad_rows(c, b, z, y);
+    from_lattice(c, at, out, element(c, b, z, y));
+}
+
+/* The rows of plane z, and with `two` those of the next plane: each LAG rows behind, which is as far as it looks at plane z. Points of a
+ * row wait for each other, those of two rows do not. */
+static void restore_planes(struct causal *c, const struct taps set[CAUSAL_KINDS], size_t b, size_t z, int two, void *out)
+{
+    enum { LAG = 2 };
+    size_t ny = c->shape.n[1], nx = c->shape.n[2];
+    for (size_t y = 0; y < ny + (two ? LAG : 0); y++) {
+        size_t y2 = y - LAG, at = place(c, b, z, y), at2 = two && y >= LAG ? place(c, b, z + 1, y2) : 0;
+        const struct taps *t = y < ny ? taps_of(set, c->kind, most_reach(c), reach(c, z, y)) : NULL,
+                          *t2 = at2 ? taps_of(set, c->kind, most_reach(c), reach(c, z + 1, y2)) : NULL;
+        if (t)
+            pad_left(c, at, y > 0);
+        if (t2)
+            pad_left(c, at2, y2 > 0);
+        if (t && t == t2 && t->narrow && t->n_row == 2 && !c->masked) {
+            rebuild_both(c, t, at, at2);
+        } else {
+            if (t)
+                rebuild(c, t, at, nx, y > 0);
+            if (t2)
+                rebuild(c, t2, at2, nx, y2 > 0);
+        }
+        if (t)
+            finish_row(c, b, z, y, out);
+        if (t2)
+            finish_row(c, b, z + 1, y2, out);
+    }
+}
+
 int NAME(sk_causal_decode)(struct causal *c, void *out, const uint8_t *mask, struct sk_rd *head,
                         struct sk_plane_reader *codes, struct saikai_error *err)
 {
@@ -459,14 +497,10 @@ int NAME(sk_causal_decode)(struct causal *c, void *out, const uint8_t *mask, str
     int rc = sk_plane_read(codes, &p, c->q, c->level, err);
     if (rc)
         return rc;
-    EACH_ROW(c)
-    {
-        size_t at = place(c, b, z, y);
-        pad_left(c, at, y > 0);
-        rebuild(c, taps_of(set, c->kind, most_reach(c), reach(c, z, y)), at, c->shape.n[2], y > 0);
-        pad_right(c, at);
-        pad_rows(c, b, z, y);
-        from_lattice(c, at, out, element(c, b, z, y));
-    }
+    for (size_t b = 0; b < c->shape.nb; b++)
+        for (size_t z = 0, planes; z < c->shape.n[0]; z += planes) {
+            planes = z && z + 1 < c->shape.n[0] ? 2 : 1; /* the first one looks at none */
+            restore_planes(c, set, b, z, planes == 2, out);
+        }
     return 0;
 }
