@@ -84,9 +84,10 @@ score: build
 	@cd build && bench/score $(if $(PEERS),peers=$(abspath $(PEERS))) $(SCORE)
 
 # The lossless codecs on the part of the same arrays that is only scored, beside the libraries that people use.
+# PEERS=DIR: a folder with pcodec and openzl (bench/codec/peers/README.md).
 score-lossless: build
 	@cmake --build build -j$(JOBS) --target codec_lossless -- --no-print-directory -s
-	@cd build && bench/codec_lossless scored json=score_lossless.json $(SCORE)
+	@cd build && bench/codec_lossless scored json=score_lossless.json $(if $(PEERS),peers=$(abspath $(PEERS))) $(SCORE)
 
 # Archives beside gzip, zstd and xz on sets of files that are made anew; figures also to build/score_archive.json.
 # SCORE="part=seen set=foam,gro best=0 …": more arguments (bench/archive/score.py).

@@ -1,7 +1,9 @@
 /* The lossless codecs on real arrays, beside the libraries that people use today, in one run.
  *
  * usage: codec_lossless DIR|unseen|seen|scored [name=SUBSTRING] [repeat=N] [megabytes=N] [json=FILE]
- * DIR holds index.csv (name,type,dims,…), the raw arrays and, if any, peers-lossless.csv
+ *                       [peers=FOLDER] [cache=FILE] [quiet=1]
+ * FOLDER may hold the programs pcodec and openzl (peers/README.md); what these, zstd -19 and xz -9 reach is kept in
+ * the cache. quiet: means alone, and no speeds of threads. DIR holds index.csv (name,type,dims,…), the raw arrays and, if any, peers-lossless.csv
  * (name,codec,bytes,ratio,…). unseen: the arrays of unseen.h, which are made anew, or one part of them. Ratios and speeds are those of one thread and one piece (processor
  * time, the best of the repetitions); the last table is of whole variables in pieces by one and two
  * threads (wall-clock time, medians), each array repeated along its slowest dimension to at least
@@ -13,6 +15,7 @@
 #include "codec/stream.h"
 #include "codec/array.h"
 #include "codec_peers.h"
+#include "strong_peers.h"
 #include "unseen.h"
 
 #include <math.h>
@@ -21,7 +24,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_ARRAYS = 64, MAX_CODECS = 32, PAIRS = 7 };
+enum { MAX_ARRAYS = 128, MAX_CODECS = 32, PAIRS = 7 };
 
 struct entry {
     char name[64];
@@ -30,6 +33,13 @@ struct entry {
     size_t size;
     char peer[40]; /* the smallest stored one */
     double peer_ratio;
+};
+
+struct settings {
+    const char *peers, *cache;
+    int repeat, quiet;
+    size_t least; /* bytes that threads get */
+    FILE *json;
 };
 
 struct result {
@@ -124,16 +134,6 @@ static int is_made(const char *place)
     return !strcmp(place, "unseen") || !strcmp(place, "seen") || !strcmp(place, "scored");
 }
 
-/* Where no peer's figures are stored: the best of this run. Ours are the first of the chains. */
-static void best_measured(const struct result r[][MAX_CODECS], int arrays, int codecs, struct entry *e)
-{
-    enum { OURS = 2 };
-    for (int i = 0; i < arrays; i++)
-        for (int c = OURS; *e[i].peer == 0 && c < codecs; c++)
-            if (r[i][c].ratio > e[i].peer_ratio)
-                e[i].peer_ratio = r[i][c].ratio;
-}
-
 /* One codec on one array: a chain by name, or the peer of a number. -1: it did not come back. */
 static int measure(const struct entry *e, const char *chain, int peer, int repeat, struct result *r)
 {
@@ -142,6 +142,8 @@ static int measure(const struct entry *e, const char *chain, int peer, int repea
     int rc = 0;
     *r = (struct result){0};
     if (chain && (sk_chain_parse(chain, &c, NULL) || !sk_chain_takes(&c, e->a.type)))
+        return 0;
+    if (!chain && codec_peers[peer].only_floats && e->a.type != SAIKAI_F32 && e->a.type != SAIKAI_F64)
         return 0;
     if (chain && sk_chain_max_encoded(&c, &e->a) > cap)
         cap = sk_chain_max_encoded(&c, &e->a);
@@ -260,6 +262,30 @@ static const char *name_of(int codec)
     return codec < N_CHAINS ? chains[codec] : codec_peers[codec - N_CHAINS].name;
 }
 
+/* Ours are the first of the chains: the others' best of this run, where none that is stored is better. */
+static void best_measured(const struct result *r, int codecs, struct entry *e)
+{
+    enum { OURS = 2 };
+    for (int c = OURS; c < codecs; c++)
+        if (r[c].ratio > e->peer_ratio) {
+            e->peer_ratio = r[c].ratio;
+            snprintf(e->peer, sizeof e->peer, "%s", name_of(c));
+        }
+}
+
+static void try_strong_peers(const struct settings *s, struct entry *e)
+{
+    for (int i = 0; strong_peer_name(i); i++) {
+        double ratio = strong_peer_ratio(i, e->name, &e->a, e->data, s->peers, s->cache);
+        if (ratio > 0 && !s->quiet)
+            printf("  %-32s %9.4f\n", strong_peer_name(i), ratio);
+        if (ratio > e->peer_ratio) {
+            e->peer_ratio = ratio;
+            snprintf(e->peer, sizeof e->peer, "%s", strong_peer_name(i));
+        }
+    }
+}
+
 static void print_means(const struct result r[][MAX_CODECS], int arrays, int codecs, FILE *json)
 {
     printf("\ngeometric means over %d arrays       ratio   MB/s in  MB/s out | against fpzip: "
@@ -284,38 +310,60 @@ static void print_means(const struct result r[][MAX_CODECS], int arrays, int cod
     fprintf(json, "\n  ],\n");
 }
 
-static int print_chosen(const struct entry *e, const struct result r[][MAX_CODECS], int arrays, FILE *json)
+/* A geometric mean and the least. */
+struct gain {
+    const char *title;
+    double sum, least;
+    int n;
+};
+
+static void add_gain(struct gain *g, double over)
 {
-    double sum[2] = {0}, least[2] = {INFINITY, INFINITY};
-    int rc = 0, n[2] = {0};
-    printf("\nthe chooser, for size              chain                    ratio   best peer\n");
-    fprintf(json, "  \"chooser\": [");
+    if (!isfinite(over) || over <= 0)
+        return;
+    g->sum += log(over);
+    g->least = g->n && g->least < over ? g->least : over;
+    g->n++;
+}
+
+static double stream_ratio(const struct entry *e, const char *chain)
+{
+    struct sk_buf b = {0};
+    int rc = sk_stream_encode_buf(chain, &e->a, e->data, NULL, &b, NULL, NULL);
+    double ratio = rc ? 0 : (double)e->size / (double)b.len;
+    sk_buf_free(&b);
+    return ratio;
+}
+
+/* What is taken by itself: the default, and what the chooser takes where only the size counts. */
+static int print_chosen(const struct settings *s, const struct entry *e, const struct result r[][MAX_CODECS], int arrays)
+{
+    struct gain g[] = {{.title = "auto over the best peer of each"}, {.title = "auto over fpzip"}, {.title = "auto over the best chain of each"},
+                       {.title = "the default over the best peer of each"}, {.title = "the default over fast"}, {.title = "the default over auto"}};
+    int rc = 0;
+    printf("\nthe chooser, for size              chain                    ratio   default   best peer\n");
+    fprintf(s->json, "  \"chooser\": [");
     for (int i = 0; i < arrays; i++) {
         struct sk_choice c;
-        struct sk_buf b = {0};
-        if (sk_choose(&e[i].a, e[i].data, NULL, &c, NULL) ||
-            sk_stream_encode_buf(c.chain, &e[i].a, e[i].data, NULL, &b, NULL, NULL)) {
-            rc = -1;
-            continue;
-        }
-        double ratio = (double)e[i].size / (double)b.len, over[2] = {ratio / e[i].peer_ratio, ratio / r[i][REFERENCE].ratio};
-        for (int k = 0; k < 2; k++)
-            if (isfinite(over[k])) {
-                sum[k] += log(over[k]);
-                least[k] = fmin(least[k], over[k]);
-                n[k]++;
-            }
-        printf("  %-32s %-20s %9.4f %11.4f %s%s\n", e[i].name, c.chain, ratio, e[i].peer_ratio,
-               e[i].peer, ratio < 0.99 * e[i].peer_ratio ? " (smaller than ours)" : "");
-        fprintf(
-            json,
-            "%s\n    {\"array\": \"%s\", \"chain\": \"%s\", \"ratio\": %.4f, \"best_peer\": %.4f}",
-            i ? "," : "", e[i].name, c.chain, ratio, e[i].peer_ratio);
-        sk_buf_free(&b);
+        double best = 0, chosen = sk_choose(&e[i].a, e[i].data, NULL, &c, NULL) ? 0 : stream_ratio(&e[i], c.chain);
+        double standard = stream_ratio(&e[i], sk_default_chain(e[i].a.type));
+        rc |= !(chosen > 0) || !(standard > 0) ? -1 : 0;
+        for (int k = 0; k < N_CHAINS; k++)
+            best = fmax(best, r[i][k].ratio);
+        const double over[] = {chosen / e[i].peer_ratio, chosen / r[i][REFERENCE].ratio, chosen / best,
+                               standard / e[i].peer_ratio, standard / stream_ratio(&e[i], "fast"), standard / chosen};
+        for (size_t k = 0; k < sizeof g / sizeof *g; k++)
+            add_gain(&g[k], over[k]);
+        if (!s->quiet)
+            printf("  %-32s %-20s %9.4f %9.4f %11.4f %s%s\n", e[i].name, c.chain, chosen, standard, e[i].peer_ratio,
+                   e[i].peer, chosen < 0.99 * e[i].peer_ratio ? " (smaller than ours)" : "");
+        fprintf(s->json, "%s\n    {\"array\": \"%s\", \"chain\": \"%s\", \"ratio\": %.4f, \"best_peer\": %.4f}",
+                i ? "," : "", e[i].name, c.chain, chosen, e[i].peer_ratio);
     }
-    for (int k = 0; k < 2 && n[0] && n[1]; k++)
-        printf("  over %s: %.3f, least %.3f (%d arrays)\n", k ? "fpzip" : "the best peer of each", exp(sum[k] / n[k]), least[k], n[k]);
-    fprintf(json, "\n  ],\n");
+    for (size_t k = 0; k < sizeof g / sizeof *g; k++)
+        if (g[k].n)
+            printf("  %s: %.3f, least %.3f (%d arrays)\n", g[k].title, exp(g[k].sum / g[k].n), g[k].least, g[k].n);
+    fprintf(s->json, "\n  ],\n");
     return rc;
 }
 
@@ -339,6 +387,32 @@ static int print_threads(const struct entry *e, int arrays, size_t least, FILE *
     return rc;
 }
 
+static int measure_all(const struct settings *s, struct entry *e, struct result r[][MAX_CODECS], int arrays, int codecs)
+{
+    int rc = 0;
+    fprintf(s->json, "{\n  \"arrays\": [");
+    for (int i = 0; i < arrays; i++) {
+        if (!s->quiet)
+            printf("%s (%s, %.1f MB): ratio, MB/s in, MB/s out\n", e[i].name, sk_type_name(e[i].a.type),
+                   (double)e[i].size * 1e-6);
+        for (int c = 0; c < codecs; c++) {
+            struct result *q = &r[i][c];
+            rc |= measure(&e[i], c < N_CHAINS ? chains[c] : NULL, c - N_CHAINS, s->repeat, q);
+            if (q->ratio > 0 && !s->quiet)
+                printf("  %-32s %9.4f %9.0f %9.0f\n", name_of(c), q->ratio, q->comp, q->decomp);
+            fprintf(s->json, "%s\n    {\"array\": \"%s\", \"codec\": \"%s\", \"ratio\": %.4f, ",
+                    i + c ? "," : "", e[i].name, name_of(c), q->ratio);
+            fprintf(s->json, "\"compress_MBps\": %.1f, \"decompress_MBps\": %.1f}", q->comp,
+                    q->decomp);
+        }
+        best_measured(r[i], codecs, &e[i]);
+        try_strong_peers(s, &e[i]);
+        fflush(stdout);
+    }
+    fprintf(s->json, "\n  ],\n");
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     static struct entry e[MAX_ARRAYS];
@@ -346,41 +420,30 @@ int main(int argc, char **argv)
     if (argc < 2) {
         fprintf(
             stderr,
-            "usage: codec_lossless DIR|unseen|seen|scored [name=SUBSTRING] [repeat=N] [megabytes=N] [json=FILE]\n");
+            "usage: codec_lossless DIR|unseen|seen|scored [name=SUBSTRING] [repeat=N] [megabytes=N] [json=FILE] [peers=FOLDER] [cache=FILE] [quiet=1]\n");
         return 2;
     }
     const char *only = option(argc, argv, "name", "");
     int arrays = is_made(argv[1]) ? make(argv[1], e, only) : load(argv[1], e, only), codecs = N_CHAINS + n_codec_peers, rc = 0;
-    int repeat = atoi(option(argc, argv, "repeat", "5"));
-    size_t least = (size_t)atoi(option(argc, argv, "megabytes", "64")) << 20;
-    FILE *json = fopen(option(argc, argv, "json", "/dev/null"), "w");
-    if (!arrays || !json || repeat < 1) {
+    struct settings s = {.peers = option(argc, argv, "peers", NULL),
+                         .cache = option(argc, argv, "cache", NULL),
+                         .repeat = atoi(option(argc, argv, "repeat", "5")),
+                         .quiet = option(argc, argv, "quiet", NULL) != NULL,
+                         .least = (size_t)atoi(option(argc, argv, "megabytes", "64")) << 20,
+                         .json = fopen(option(argc, argv, "json", "/dev/null"), "w")};
+    if (!arrays || !s.json || s.repeat < 1) {
         fprintf(stderr, "no arrays in %s, or a file that cannot be written\n", argv[1]);
         return 2;
     }
-    fprintf(json, "{\n  \"arrays\": [");
-    for (int i = 0; i < arrays; i++) {
-        printf("%s (%s, %.1f MB): ratio, MB/s in, MB/s out\n", e[i].name, sk_type_name(e[i].a.type),
-               (double)e[i].size * 1e-6);
-        for (int c = 0; c < codecs; c++) {
-            struct result *q = &r[i][c];
-            rc |= measure(&e[i], c < N_CHAINS ? chains[c] : NULL, c - N_CHAINS, repeat, q);
-            if (q->ratio > 0)
-                printf("  %-32s %9.4f %9.0f %9.0f\n", name_of(c), q->ratio, q->comp, q->decomp);
-            fprintf(json, "%s\n    {\"array\": \"%s\", \"codec\": \"%s\", \"ratio\": %.4f, ",
-                    i + c ? "," : "", e[i].name, name_of(c), q->ratio);
-            fprintf(json, "\"compress_MBps\": %.1f, \"decompress_MBps\": %.1f}", q->comp,
-                    q->decomp);
-        }
-    }
-    fprintf(json, "\n  ],\n");
-    print_means(r, arrays, codecs, json);
-    if (is_made(argv[1]))
-        best_measured(r, arrays, codecs, e);
-    rc |= print_chosen(e, r, arrays, json);
-    rc |= print_threads(e, arrays, least, json);
-    fprintf(json, "}\n");
-    if (fclose(json))
+    rc = measure_all(&s, e, r, arrays, codecs);
+    print_means(r, arrays, codecs, s.json);
+    rc |= print_chosen(&s, e, r, arrays);
+    if (!s.quiet)
+        rc |= print_threads(e, arrays, s.least, s.json);
+    else
+        fprintf(s.json, "  \"threads\": []\n");
+    fprintf(s.json, "}\n");
+    if (fclose(s.json))
         rc = -1;
     return rc ? 1 : 0;
 }

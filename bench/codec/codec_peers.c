@@ -125,13 +125,13 @@ static int blosc_decode(const struct sk_array *a, const void *in, size_t n, void
 
 const struct codec_peer codec_peers[] = {
 #ifdef HAVE_ZFP
-    {"zfp, reversible", zfp_encode, zfp_decode},
+    {"zfp, reversible", 1, zfp_encode, zfp_decode},
 #endif
 #ifdef HAVE_BLOSC
-    {"blosc, shuffle, lz4", blosc_lz4, blosc_decode},
-    {"blosc, bitshuffle, lz4", blosc_bits, blosc_decode},
-    {"blosc, shuffle, zstd", blosc_zstd, blosc_decode},
+    {"blosc, shuffle, lz4", 0, blosc_lz4, blosc_decode},
+    {"blosc, bitshuffle, lz4", 0, blosc_bits, blosc_decode},
+    {"blosc, shuffle, zstd", 0, blosc_zstd, blosc_decode},
 #endif
-    {NULL, NULL, NULL},
+    {NULL, 0, NULL, NULL},
 };
 const int n_codec_peers = (int)(sizeof codec_peers / sizeof *codec_peers) - 1;

@@ -7,6 +7,7 @@
 
 struct codec_peer {
     const char *name;
+    int only_floats; /* single and double precision */
     int (*encode)(const struct sk_array *a, const void *in, size_t n, void *out, size_t cap,
                   size_t *made);
     int (*decode)(const struct sk_array *a, const void *in, size_t n, void *out, size_t cap);

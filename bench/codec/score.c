@@ -10,6 +10,7 @@
 #include "codec/stream.h"
 #include "codec/array.h"
 #include "codec_peers.h"
+#include "peer_cache.h"
 #include "unseen.h"
 
 #include <math.h>
@@ -216,23 +217,11 @@ static double run_peer(const struct settings *s, const char *peer, const struct 
 static double ratio_of_peer(const struct settings *s, const char *peer, const struct unseen *u,
                             const void *x, int k, double bound)
 {
-    char line[256], name[64], who[16];
-    double b, ratio;
-    FILE *f = s->cache ? fopen(s->cache, "r") : NULL;
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "%63s %15s %lf %lf", name, who, &b, &ratio) == 4 &&
-            !strcmp(name, u->name) && !strcmp(who, peer) && fabs(b / bounds[k] - 1) < 1e-6) {
-            fclose(f);
-            return ratio;
-        }
-    if (f)
-        fclose(f);
+    double ratio = peer_cache_get(s->cache, u->name, peer, bounds[k]);
+    if (ratio >= 0)
+        return ratio;
     ratio = run_peer(s, peer, &u->a, x, bound);
-    f = s->cache ? fopen(s->cache, "a") : NULL;
-    if (f) {
-        fprintf(f, "%s %s %g %.6g\n", u->name, peer, bounds[k], ratio);
-        fclose(f);
-    }
+    peer_cache_put(s->cache, u->name, peer, bounds[k], ratio);
     return ratio;
 }
 
