@@ -71,6 +71,8 @@ static void arm(int level)
         sk_join(epoch);
     else if (ranks > 0 && ranks < sk_world.size)
         sk_warm_begin(ranks);
+    if (!copies && !epoch)
+        sk_repair_begin();
     look_what_lacks(level, copies != NULL);
     if (sk_world.cannot) { /* nothing is remembered then, by whichever thread */
         sk_world.unwatched = 1;

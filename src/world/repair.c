@@ -22,6 +22,10 @@
 
 enum { CMDLINE_MAX = 1 << 20 };
 
+/* Of all processes of this world, and maybe spares: what MPI sends while survivors make a communicator goes there. The program has none like it, so that no receive of its own, of any
+ * source with any tag, takes it (Open MPI 4 sends with the tag that MPI_Comm_create_group is given). */
+static MPI_Comm over = MPI_COMM_NULL;
+
 /* The keeper's own command line tells what the program was started with. *text holds the words. NULL: it cannot be read. */
 static char **keeper_words(char **text)
 {
@@ -105,6 +109,7 @@ static int unite(MPI_Comm inter, int high, int size)
         rc = SK_CALL(Comm_split, (all, 0, sk_world.rank, &sk_world.comm));
     if (!rc)
         rc = SK_CALL(Comm_size, (sk_world.comm, &n));
+    over = all;
     if (!rc && size && n != size)
         rc = MPI_ERR_OTHER;
     sk_world.size = n;
@@ -147,7 +152,7 @@ static void play(const char *what)
 static int repair_by_spawning(uint32_t epoch, const int *dead, int n)
 {
     MPI_Comm survivors = MPI_COMM_NULL, inter = MPI_COMM_NULL;
-    int rc = sk_form()->survivors(sk_world.comm, dead, n, &survivors);
+    int rc = sk_form()->survivors(sk_world.comm, over, dead, n, &survivors);
     if (!rc)
         rc = SK_CALL(Comm_set_errhandler, (survivors, MPI_ERRORS_RETURN));
     if (!rc)
@@ -176,6 +181,15 @@ static void fail(int error)
     SK_CALL(Error_string, (error, text, &n));
     snprintf(line, sizeof line, "the repair did not work (%s): the job is started again", text);
     sk_world_fail(SK_WORLD_FAILED, line);
+}
+
+void sk_repair_begin(void)
+{
+    over = MPI_COMM_WORLD;
+    if (!sk_form() || !sk_form()->wants_over || sk_world.comm != MPI_COMM_WORLD) /* where there are spares the program's is another */
+        return;
+    if (SK_CALL(Comm_dup, (MPI_COMM_WORLD, &over)))
+        sk_world_fail(SK_WORLD_FAILED, "MPI makes no communicator for repairs");
 }
 
 void sk_repair(void)

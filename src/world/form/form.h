@@ -32,8 +32,10 @@ struct sk_repair_ops {
     /* Collective, at the end: all that live have come to it. 0, or MPI's error. */
     int (*meet)(MPI_Comm comm);
     /* Collective of the survivors of comm, n of whose ranks are dead: a communicator of theirs alone. 0, or MPI's error. Blocks inside
-     * MPI, no longer than the launcher's run.repair_limit lets it. */
-    int (*survivors)(MPI_Comm comm, const int *dead, int n, MPI_Comm *out);
+     * MPI, no longer than the launcher's run.repair_limit lets it. over: one of all of them, and maybe others, on which the program receives nothing: what MPI sends for this by
+     * messages goes there, as whoever has not heard of the dead yet may wait for any message on comm. */
+    int (*survivors)(MPI_Comm comm, MPI_Comm over, const int *dead, int n, MPI_Comm *out);
+    int wants_over; /* 0: `over` is not looked at */
 };
 
 /* Wait for a request of MPI's, and give the processor away meanwhile. For these forms. */

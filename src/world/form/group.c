@@ -46,14 +46,14 @@ static int meet(MPI_Comm comm)
     return rc ? rc : sk_form_poll(&r);
 }
 
-static int survivors(MPI_Comm comm, const int *dead, int n, MPI_Comm *out)
+static int survivors(MPI_Comm comm, MPI_Comm over, const int *dead, int n, MPI_Comm *out)
 {
     MPI_Group all = MPI_GROUP_NULL, rest = MPI_GROUP_NULL;
     int rc = SK_CALL(Comm_group, (comm, &all));
     if (!rc)
         rc = SK_CALL(Group_excl, (all, n, dead, &rest));
     if (!rc)
-        rc = SK_CALL(Comm_create_group, (comm, rest, sk_form_making_tag(0), out));
+        rc = SK_CALL(Comm_create_group, (over, rest, sk_form_making_tag(0), out));
     if (rest != MPI_GROUP_NULL)
         SK_CALL(Group_free, (&rest));
     if (all != MPI_GROUP_NULL)
@@ -63,4 +63,4 @@ static int survivors(MPI_Comm comm, const int *dead, int n, MPI_Comm *out)
 
 const struct sk_repair_ops sk_repair_group = {
     "group", "survivors make a communicator by MPI_Comm_create_group (Open MPI 4, and 5 where it does not hear of deaths)", 1, 0, is_offered, guard, set_errors, get_errors, NULL, NULL, NULL, meet,
-    survivors};
+    survivors, 1};

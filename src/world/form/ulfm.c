@@ -239,9 +239,10 @@ static int among(MPI_Comm all, const int *list, int n, MPI_Comm *left, MPI_Comm 
 }
 
 /* What a shrunk communicator has too many, MPI has not noticed yet; all come to the same number, and shrink it again. The repair's limit ends that. */
-static int survivors(MPI_Comm comm, const int *dead, int n, MPI_Comm *out)
+static int survivors(MPI_Comm comm, MPI_Comm over, const int *dead, int n, MPI_Comm *out)
 {
     int all = 0, left = 0;
+    (void)over;
     (void)dead;
     int rc = SK_CALL(Comm_size, (comm, &all));
     for (MPI_Comm from = comm; !rc && left != all - n; from = *out) {
@@ -259,4 +260,4 @@ static int survivors(MPI_Comm comm, const int *dead, int n, MPI_Comm *out)
 
 const struct sk_repair_ops sk_repair_ulfm = {
     "ulfm", "survivors make a communicator by MPIX_Comm_shrink (Open MPI 5)", 0, 1, is_offered, guard, set_errors, get_errors, wake, acknowledge, among, meet,
-    survivors};
+    survivors, 0};
