@@ -205,10 +205,19 @@ static int largest_domain(const struct entry *list, int ranks, int *domains)
 int sk_grouping_make(const char *const domain[], int ranks, int members, int least,
                      struct sk_grouping *out, struct saikai_error *err)
 {
-    if (members < 2 || members > SK_MAX_MEMBERS || least > members)
+    if (ranks < least || ranks < 2)
         return sk_fail(err, SAIKAI_EINVAL,
-                       "redundancy groups of %d members with at least %d: 2 to %d are possible",
-                       members, least, SK_MAX_MEMBERS);
+                       "redundancy needs %d or more nodes for this parity, and there %s %d: start one process on each "
+                       "of more nodes%s",
+                       least > 2 ? least : 2, ranks == 1 ? "is" : "are", ranks, ranks > 1 ? ", or use less parity" : "");
+    if (members < least)
+        return sk_fail(err, SAIKAI_EINVAL,
+                       "redundancy groups of %d members are too small for this parity, which needs %d: use larger "
+                       "groups or less parity",
+                       members, least);
+    if (members < 2 || members > SK_MAX_MEMBERS)
+        return sk_fail(err, SAIKAI_EINVAL,
+                       "redundancy groups of %d members: 2 to %d are possible", members, SK_MAX_MEMBERS);
     struct entry *list = calloc((size_t)ranks + 1, sizeof *list);
     struct sk_grouping v = {0, calloc((size_t)ranks + 1, sizeof(int)),
                             calloc((size_t)ranks + 1, sizeof(int))};

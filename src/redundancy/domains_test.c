@@ -85,6 +85,24 @@ static void test_uneven(void **state)
     assert_int_equal(sk_grouping_make(domain, 4, 4, 2, &v, &err), SAIKAI_EINVAL);
 }
 
+/* What is the matter, and what to do. */
+static void test_too_few(void **state)
+{
+    (void)state;
+    struct sk_grouping v;
+    const char *one[] = {"a", "b", "c"};
+    struct saikai_error err = {0};
+    assert_int_equal(sk_grouping_make(one, 1, 1, 3, &v, &err), SAIKAI_EINVAL);
+    assert_string_equal(err.text, "redundancy needs 3 or more nodes for this parity, and there is 1: start one process on each of more nodes");
+    err = (struct saikai_error){0};
+    assert_int_equal(sk_grouping_make(one, 2, 2, 3, &v, &err), SAIKAI_EINVAL);
+    assert_string_equal(err.text,
+                        "redundancy needs 3 or more nodes for this parity, and there are 2: start one process on each of more nodes, or use less parity");
+    err = (struct saikai_error){0};
+    assert_int_equal(sk_grouping_make(one, 3, 2, 3, &v, &err), SAIKAI_EINVAL);
+    assert_string_equal(err.text, "redundancy groups of 2 members are too small for this parity, which needs 3: use larger groups or less parity");
+}
+
 static void test_rules(void **state)
 {
     char out[SK_MAX_HOST], path[] = "/tmp/sk-domains-XXXXXX", rule[64];
@@ -165,7 +183,7 @@ static void test_usual_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),     cmocka_unit_test(test_uneven),
+        cmocka_unit_test(test_shapes),     cmocka_unit_test(test_uneven), cmocka_unit_test(test_too_few),
         cmocka_unit_test(test_rules),      cmocka_unit_test(test_split),
         cmocka_unit_test(test_usual_size),
     };
