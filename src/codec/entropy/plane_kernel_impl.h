@@ -55,7 +55,10 @@ static uint64_t NAME(values)(const uint8_t *token, size_t n, int32_t *q, uint8_t
     __m512i t = _mm512_maskz_loadu_epi8(used, token), half = _mm512_avg_epu8(t, zero);
     __mmask64 many = _mm512_cmpgt_epu8_mask(half, _mm512_set1_epi8(7)), plus = _mm512_test_epi8_mask(t, _mm512_set1_epi8(1));
     __m512i l = _mm512_mask_min_epu8(_mm512_shuffle_epi8(few_levels, half), many, half, _mm512_set1_epi8(SK_LEVEL_MAX));
-    _mm512_mask_storeu_epi8(level, used, l);
+    if (n == 64)
+        _mm512_storeu_si512(level, l);
+    else
+        _mm512_mask_storeu_epi8(level, used, l);
     __m512i v = _mm512_mask_sub_epi8(half, ~plus, zero, half);
 #define STORE_16(k)                                                                                                                      \
     if (n > 16 * (k))                                                                                                                    \
@@ -70,6 +73,11 @@ static uint64_t NAME(values)(const uint8_t *token, size_t n, int32_t *q, uint8_t
 
 static void NAME(clear)(int32_t *q, uint8_t *level, size_t n)
 {
+    if (n == 64) { /* as most are; processors store less quickly where they are told of each byte */
+        memset(q, 0, 64 * sizeof *q);
+        memset(level, 0, 64);
+        return;
+    }
     __mmask64 used = first_of(n);
     _mm512_mask_storeu_epi8(level, used, _mm512_setzero_si512());
     for (size_t k = 0; k < n; k += 16, used >>= 16)

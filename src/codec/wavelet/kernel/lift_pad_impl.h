@@ -17,12 +17,11 @@ struct rooms {
     size_t low[LIFT_AXES], high[LIFT_AXES];
 };
 
-/* Continue points linearly from the last two, p[0] and p[-step], over `count` more. */
+/* Continue points linearly from the last two, p[0] and p[-step], over `count` more, one at least. */
 static void pad_line(T *p, size_t n, ptrdiff_t step, size_t count)
 {
     T d = n > 1 ? (T)(p[0] - p[-step]) : 0, far = p[0] + d + d;
-    if (count)
-        p[step] = p[0] + d;
+    p[step] = p[0] + d;
     for (size_t i = 2; i <= count; i++)
         p[(ptrdiff_t)i * step] = far;
 }
@@ -44,7 +43,7 @@ static void pad_end(const T *restrict p, const T *restrict inner, T *restrict ne
         memcpy(far + (ptrdiff_t)i * step, far, width * sizeof *far);
 }
 
-/* The same for `width` lines side by side, which are n points long. */
+/* The same for `width` lines side by side, which are n points long; count is not 0. */
 static void pad_lines(T *p, size_t n, ptrdiff_t step, size_t count, size_t width)
 {
     if (n < 2) {
@@ -52,8 +51,7 @@ static void pad_lines(T *p, size_t n, ptrdiff_t step, size_t count, size_t width
             pad_line(p + k, n, step, count);
         return;
     }
-    if (count)
-        pad_end(p, p - step, p + step, p + 2 * step, count - 1, step, width);
+    pad_end(p, p - step, p + step, p + 2 * step, count - 1, step, width);
 }
 
 /* The same by polynomials of a higher order: one end of lines whose last points are at p, the others `step` before them, and
@@ -68,6 +66,8 @@ static void pad_by_order(T *p, ptrdiff_t step, size_t count, size_t width, int o
 /* One end of `width` lines side by side, as far as filters look. */
 static void pad_axis(T *p, size_t n, ptrdiff_t step, size_t count, size_t width, int order)
 {
+    if (!count)
+        return;
     if (order > 1 && n > (size_t)order)
         pad_by_order(p, step, count, width, order);
     else if (width == 1)
