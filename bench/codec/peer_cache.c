@@ -1,3 +1,4 @@
+/* One scan of the file for each question: it has some hundred lines. */
 #include "peer_cache.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Libraries are called on the whole array at once; programs get it as a file. */
 #include "strong_peers.h"
 
 #include "base/types.h"
