@@ -120,20 +120,18 @@ static void draw_lines(const char *path, const char *title, int n_shown, const i
                        struct sk_axis x_axis, int n, const double *x, double y[][MOST_POINTS])
 {
     struct sk_series series[WAYS];
-    double top = 0, low = 1e30;
+    double top = 0;
     struct saikai_error err = {0};
     for (int i = 0; i < n_shown; i++) {
         series[i] = (struct sk_series){
             SK_SERIES_LINE, ways[shown[i]].name, colours[shown[i]], n, x, y[i], NULL, NULL};
         for (int k = 0; k < n; k++)
-            top = y[i][k] > top ? y[i][k] : top, low = y[i][k] < low ? y[i][k] : low;
+            top = y[i][k] > top ? y[i][k] : top;
     }
     struct sk_chart c = {
-        .width = 560, .height = 340, .title = title, .series = series, .n_series = n_shown};
+        .width = 560, .height = 340, .title = title, .series = series, .n_series = n_shown, .legend = 1};
     c.x = x_axis;
-    c.y = (struct sk_axis){SK_AXIS_LINEAR, 0, top * 1.25, "compression ratio", NULL};
-    if (low > 0 && top > 20 * low) /* what has not begun to move yet compresses that much better */
-        c.y = (struct sk_axis){SK_AXIS_LOG, low / 1.2, top * 4, "compression ratio", NULL};
+    c.y = (struct sk_axis){SK_AXIS_LINEAR, 0, top * 1.5, "compression ratio", NULL};
     if (sk_chart_write(&c, path, &err))
         fprintf(stderr, "%s\n", err.text);
 }
@@ -317,13 +315,30 @@ static int folders(const char *dir, char names[][64], int most)
     return n;
 }
 
+/* A first set in which nothing moves yet would flatten all others, and is left to the table. */
+static void draw_series(const char *svg, const char *run_name, int n, const double *x,
+                        double y[WAYS][MOST_POINTS])
+{
+    static const int all[WAYS] = {0, 1, 2, 3, 4, 5};
+    char path[512], title[160];
+    int first = n > 2 && y[AUTO][0] > 20 * y[AUTO][1];
+    snprintf(title, sizeof title, "%s: ratio from set to set", run_name);
+    if (first) {
+        snprintf(title, sizeof title, "%s: ratio from set to set, after the first", run_name);
+        for (int w = 0; w < WAYS; w++)
+            memmove(y[w], y[w] + 1, (size_t)(n - 1) * sizeof y[w][0]);
+    }
+    struct sk_axis axis = {SK_AXIS_LINEAR, x[first], x[n - 1], "set of the run", NULL};
+    snprintf(path, sizeof path, "%s/paper-far-fig9-%s.svg", svg, run_name);
+    draw_lines(path, title, WAYS, all, axis, n - first, x + first, y);
+}
+
 /* Fig. 9 of one run: how the ratio of each way moves from set to set, and its first, least and most. */
 static void one_series(const char *root, const char *run_name, struct far_files *f, const char *svg)
 {
-    static const int all[WAYS] = {0, 1, 2, 3, 4, 5};
     static char sets[MOST_POINTS][64];
     double x[MOST_POINTS], y[WAYS][MOST_POINTS];
-    char dir[512], path[512], title[128];
+    char dir[512];
     snprintf(dir, sizeof dir, "%s/%s", root, run_name);
     int n = folders(dir, sets, MOST_POINTS), shown = 0;
     printf("### %s\n\n| set |", run_name);
@@ -347,11 +362,8 @@ static void one_series(const char *root, const char *run_name, struct far_files 
         shown++;
     }
     puts("");
-    snprintf(title, sizeof title, "%s: ratio from set to set", run_name);
-    snprintf(path, sizeof path, "%s/paper-far-fig9-%s.svg", svg ? svg : "", run_name);
-    struct sk_axis axis = {SK_AXIS_LINEAR, 0, shown - 1, "set of the run", NULL};
     if (svg && shown > 1)
-        draw_lines(path, title, WAYS, all, axis, shown, x, y);
+        draw_series(svg, run_name, shown, x, y);
 }
 
 /* Fig. 9 with as many sets as there are: each folder below dir is a run, each folder there a set. */
