@@ -97,6 +97,23 @@ static int holds(void *arg, const char *root, struct sk_gen g)
     return found;
 }
 
+/* It is there, and nobody can say what is in it. */
+static void note_hidden(struct sk_gen_list *l, const char *root, struct sk_gen g)
+{
+    char dir[PATH_MAX];
+    struct saikai_error err;
+    if (sk_gen_dir(root, g, dir, sizeof dir, &err) || (l->hidden_errno && sk_gen_key(l->hidden) >= sk_gen_key(g)))
+        return;
+    DIR *d = opendir(dir);
+    int why = d ? access(dir, X_OK) ? errno : 0 : errno;
+    if (d)
+        closedir(d);
+    if (why && why != ENOENT) { /* it may just have been removed */
+        l->hidden = g;
+        l->hidden_errno = why;
+    }
+}
+
 int sk_gen_scan_if(const char *root, int (*wants)(void *arg, const char *root, struct sk_gen g), void *arg,
                    struct sk_gen_list *out, struct saikai_error *err)
 {
@@ -108,8 +125,12 @@ int sk_gen_scan_if(const char *root, int (*wants)(void *arg, const char *root, s
         return sk_fail_at(err, errno, root, "cannot read directory %s", root);
     for (struct dirent *e; d && (e = readdir(d));) {
         struct sk_gen g;
-        if (sk_gen_parse(e->d_name, &g) || !wants(arg, root, g))
+        if (sk_gen_parse(e->d_name, &g))
             continue;
+        if (!wants(arg, root, g)) {
+            note_hidden(&l, root, g);
+            continue;
+        }
         if (l.count == cap) {
             cap = cap ? 2 * cap : 16;
             struct sk_gen *p = realloc(l.gen, cap * sizeof *p);

@@ -34,6 +34,8 @@ int sk_gen_parse(const char *name, struct sk_gen *g);
 struct sk_gen_list {
     struct sk_gen *gen; /* newest first */
     size_t count;
+    struct sk_gen hidden; /* the newest whose directory is there and cannot be looked into, so that it is left out */
+    int hidden_errno;     /* why; 0: there is none */
 };
 
 /* The generations in root of which the file of this rank (rank >= 0), or of any rank (rank -1), is there. A root that

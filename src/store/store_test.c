@@ -130,9 +130,23 @@ static void test_scan(void **state)
     assert_int_equal(l.count, 3);
     assert_true(l.gen[0].incarnation == 2 && l.gen[1].iteration == 20 && l.gen[2].iteration == 10);
     sk_gen_list_free(&l);
+    assert_int_equal(l.hidden_errno, 0);
     assert_int_equal(sk_gen_scan(dir, 1, &l, NULL), 0);
     assert_int_equal(l.count, 1);
     sk_gen_list_free(&l);
+    for (int i = 8; i > 6; i--) { /* no directories: left out, and the newer one is told of */
+        snprintf(path, sizeof path, "%s/gen-000%d-000000000001-0", dir, i);
+        assert_int_equal(sk_io_replace(path, "x", 1, NULL), 0);
+    }
+    for (int rank = -1; rank < 2; rank++) {
+        assert_int_equal(sk_gen_scan(dir, rank, &l, NULL), 0);
+        assert_true(l.hidden_errno == ENOTDIR && l.hidden.incarnation == 8);
+        sk_gen_list_free(&l);
+    }
+    for (int i = 8; i > 6; i--) {
+        snprintf(path, sizeof path, "%s/gen-000%d-000000000001-0", dir, i);
+        assert_int_equal(unlink(path), 0);
+    }
     assert_int_equal(sk_gen_remove(dir, (struct sk_gen){2, 15, 0}, 0, NULL), 0);
     assert_int_equal(sk_gen_scan(dir, -1, &l, NULL), 0);
     assert_int_equal(l.count, 3); /* rank 1's part is still there */

@@ -2,6 +2,8 @@
  * and what is said when it cannot be had. */
 #include "lib/whole/session_testing.h"
 
+#include "base/file/io.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -171,6 +173,22 @@ static void test_one_that_cannot_be_had(void **state)
     world_expect("1 newer generation is", 1);
 }
 
+/* A generation that nobody can look into (its name is that of a file here) is told of, once, and older ones are taken. */
+static void test_one_that_cannot_be_looked_into(void **state)
+{
+    (void)state;
+    char path[300];
+    start((struct start){.generations = 3});
+    snprintf(path, sizeof path, "%s/prefix/gen-0001-000000000090-0", world.dir);
+    assert_int_equal(sk_io_replace(path, "x", 1, NULL), 0);
+    start((struct start){.from = 30});
+    world_expect("generation gen-0001-000000000090-0 of iteration 90 is left out: ", 1);
+    world_expect("prefix/gen-0001-000000000090-0 cannot be looked into (Not a directory); see to it that this user can, or remove it", 1);
+    assert_int_equal(unlink(path), 0);
+    start((struct start){.from = 30});
+    world_expect("is left out", 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +198,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_of_a_run_that_had_ended, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_mistakes, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_one_that_cannot_be_had, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_one_that_cannot_be_looked_into, make_dir, remove_dir),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,9 @@
 struct offer {
     int64_t *key;
     size_t count;
+    struct sk_gen hidden; /* the newest that nobody can look into, in one of them; hidden_errno 0: there is none */
+    const char *hidden_in;
+    int hidden_errno;
 };
 
 static int newest_first(const void *a, const void *b)
@@ -58,7 +61,23 @@ static int add_level(struct sk_session *s, const struct sk_level_ops *ops, int i
     if (!*root || !ops->list || (s->resume.reshapable && !ops->to_any))
         return 0;
     int rc = is_far ? sk_far_list(s, ops, &l, err) : ops->list(root, s->g->rank, &l, err);
+    if (!rc && l.hidden_errno && l.hidden.incarnation >= s->who.first_incarnation && (!o->hidden_errno || sk_gen_key(l.hidden) > sk_gen_key(o->hidden))) {
+        o->hidden = l.hidden;
+        o->hidden_errno = l.hidden_errno;
+        o->hidden_in = root;
+    }
     return rc ? rc : add_offers(s, &l, o, err);
+}
+
+/* By rank 0 for all: it sees the prefix as the others do, and of the nodes its own. */
+static void tell_hidden(const struct sk_session *s, const struct offer *o)
+{
+    char name[48];
+    if (s->g->rank || !o->hidden_errno)
+        return;
+    sk_gen_name(o->hidden, name);
+    sk_log(SK_LOG_WARN, "generation %s of iteration %lld is left out: %s/%s cannot be looked into (%s); see to it that this user can, or remove it", name,
+           (long long)o->hidden.iteration, o->hidden_in, name, strerror(o->hidden_errno));
 }
 
 static int list_offers(struct sk_session *s, struct offer *o, struct saikai_error *err)
@@ -450,6 +469,8 @@ int sk_restore_newest(struct sk_session *s, int *restored, int64_t *iteration, s
     if (rc)
         return rc;
     rc = sk_group_verdict(s->g, list_offers(s, &o, err), err);
+    if (!rc)
+        tell_hidden(s, &o);
     if (!rc)
         rc = check_rank_count(s, &o, err);
     int found = 0;
