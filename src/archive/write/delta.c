@@ -240,6 +240,28 @@ static int encode_part(struct seat *s, struct sk_part *p, const struct sk_after_
     return rc;
 }
 
+/* About what a part takes alone that has been made after the one below, as s->out has it from `start` on. Where nobody knows, it is made alone in `alone`
+ * after all, and that is taken where it is shorter. */
+static int expect_alone(struct seat *s, struct sk_coder *c, struct sk_part *parts, int k, const struct sk_after_chance *chance, size_t start, struct sk_buf *alone,
+                        struct by_itself *by_itself, double *about, struct saikai_error *err)
+{
+    size_t before = alone->len, made = s->out.len - start;
+    *about = by_itself->data ? (double)by_itself->bytes : sk_after_alone(chance, made);
+    if (*about > 0)
+        return 0;
+    in_file_order(&parts[k]);
+    int rc = sk_block_encode_part(c, parts, k, chance->alone, alone, err);
+    if (rc)
+        return rc;
+    *by_itself = (struct by_itself){alone->data + before, alone->len - before};
+    *about = (double)by_itself->bytes;
+    if (by_itself->bytes < made) {
+        s->out.len = start;
+        sk_buf_put(&s->out, by_itself->data, by_itself->bytes);
+    }
+    return sk_buf_ok(&s->out) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
+}
+
 /* ---- where things were ---- */
 
 /* A segment of the part below, and where in it that begins. */
@@ -344,6 +366,7 @@ static int encode_parts(struct sk_archive_delta *g, struct seat *s, size_t i, st
         const struct sk_after_chance *chance = &s->chances[k];
         struct by_itself by_itself = {NULL, 0};
         size_t start = alone->len, before = s->out.len;
+        double about = 0;
         in_file_order(p);
         if (below[k] && find_places(g, s, p, below[k]))
             rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts");
@@ -353,8 +376,10 @@ static int encode_parts(struct sk_archive_delta *g, struct seat *s, size_t i, st
         }
         if (!rc)
             rc = encode_part(s, p, chance, &by_itself, s->rows_of != k + 1 ? 0 : chance->pieces_alone > 0 ? 2 : 1, &below[k], err);
+        if (!rc)
+            rc = expect_alone(s, c, parts, (int)k, chance, before, alone, &by_itself, &about, err);
         *all_alone &= by_itself.data != NULL;
-        *expected += by_itself.data ? (double)by_itself.bytes : sk_after_alone(chance, s->out.len - before);
+        *expected += about;
         sk_log(SK_LOG_DEBUG, "archive: block %zu, part %u, %s: %zu bytes, %.0f alone%s, about %.0f after the set before (of the same pieces alone: %.0f), %zu so far", i, k,
                g->p->a.classes[g->p->a.parts[b->first + k].class].key, p->size_bytes, by_itself.data ? (double)by_itself.bytes : chance->alone_bytes,
                by_itself.data ? "" : " about", chance->bytes, chance->pieces_alone, s->out.len);

@@ -22,6 +22,8 @@ struct sk_recipe sk_after_bytes(const struct sk_recipe *r)
         same.level = level_of(r, LEVEL);
         same.form = sk_form_apart(r->form) ? SK_FORM_BYTES : r->form;
     }
+    if (same.form == SK_FORM_BYTES) /* what filters bring together is not what is below, nor what pieces have been asked as */
+        same.filter = 0;
     return same;
 }
 
@@ -298,8 +300,10 @@ int sk_after_is_clear(const struct sk_after_chance *c)
 
 double sk_after_alone(const struct sk_after_chance *c, size_t bytes)
 {
-    static const double ABOUT = 1.03;
+    static const double ABOUT = 1.03, FAR_LESS = 0.9;
     double as_pieces = c->bytes > 0 && (double)bytes <= ABOUT * c->bytes ? c->pieces_alone / c->bytes * (double)bytes : 0;
+    if (as_pieces <= 0 && c->alone_bytes <= 0 && (double)bytes <= FAR_LESS * c->pieces_alone) /* pieces were too few to be right, not to tell so much */
+        return c->pieces_alone;
     return as_pieces > c->alone_bytes ? as_pieces : c->alone_bytes;
 }
 

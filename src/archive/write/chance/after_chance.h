@@ -47,7 +47,7 @@ int sk_after_saves_too_little(const struct sk_after_chance *parts, size_t count)
 int sk_after_is_clear(const struct sk_after_chance *c);
 int sk_after_is_hopeless(const struct sk_after_chance *c, size_t size_bytes, size_t bytes);
 /* About what a part takes alone that takes so many bytes after the one below and has not been made alone: as its sample says, or more, as the same pieces do
- * where these were right about what it takes after the one below. */
+ * where these were right about what it takes after the one below, or it takes far less than they do. 0: nobody knows. */
 double sk_after_alone(const struct sk_after_chance *c, size_t bytes);
 
 #endif

@@ -100,6 +100,9 @@ static void what_is_clear(void **state)
     same.pieces_alone = 2300;
     assert_true(fabs(sk_after_alone(&same, 550) - 1150) < 1e-6);
     assert_true(sk_after_alone(&same, 1200) == 1000); /* the pieces were wrong */
+    same.alone_bytes = 0;
+    assert_true(sk_after_alone(&same, 1500) == 2300); /* but say more than enough, where nothing else does */
+    assert_true(sk_after_alone(&same, 2200) == 0);
     same.bytes = 0;
     assert_false(sk_after_is_clear(&same));
     /* nor is it made where they take no less */
@@ -110,6 +113,18 @@ static void what_is_clear(void **state)
     const struct sk_recipe r = {.form = SK_FORM_BYTES};
     const struct sk_after_chance nothing = {.alone = &r, .numbers = 1, .bytes = 1950};
     assert_true(sk_after_is_hopeless(&nothing, 2000, 1990)); /* finds nothing, whatever it takes alone */
+}
+
+/* What is below is looked for as it stands there. */
+static void bytes_come_after_bytes(void **state)
+{
+    (void)state;
+    const struct sk_recipe filtered = {.form = SK_FORM_BYTES, .filter = SK_FILTER_SHUFFLE8, .backend = SK_BACKEND_ZSTD, .level = 6},
+                           rows = {.form = SK_FORM_ROWS, .backend = SK_BACKEND_ZSTD, .level = 5};
+    struct sk_recipe by = sk_after_bytes(&filtered);
+    assert_true(by.form == SK_FORM_BYTES && !by.filter && by.level == 6);
+    by = sk_after_bytes(&rows);
+    assert_true(by.form == SK_FORM_BYTES && !by.filter && by.backend == SK_BACKEND_ZSTD);
 }
 
 /* Rows of numbers, of which only a table for each piece is dear: pieces say more than all of the part takes alone, but less than they do alone. */
@@ -236,6 +251,7 @@ static void lines_that_are_below(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_tell), cmocka_unit_test(a_block_needs_to_save_enough), cmocka_unit_test(what_is_clear), cmocka_unit_test(rows_are_held_against_themselves), cmocka_unit_test(what_repeats_is_found), cmocka_unit_test(pieces_of_other_forms), cmocka_unit_test(lines_that_are_below)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_tell), cmocka_unit_test(a_block_needs_to_save_enough), cmocka_unit_test(what_is_clear), cmocka_unit_test(bytes_come_after_bytes),
+                                       cmocka_unit_test(rows_are_held_against_themselves), cmocka_unit_test(what_repeats_is_found), cmocka_unit_test(pieces_of_other_forms), cmocka_unit_test(lines_that_are_below)};
     return sk_backend_here(SK_BACKEND_ZSTD) < 0 ? 77 : cmocka_run_group_tests(tests, NULL, NULL);
 }
