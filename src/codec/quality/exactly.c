@@ -121,16 +121,16 @@ static double bytes_of_change(const struct sk_array *box, const uint8_t *values,
     return n > TABLES ? (double)(n - TABLES) / (double)changes : 0;
 }
 
-/* What part of the array is left, as boxes of about so many bytes tell, beside what does not grow with it, and without the one that tells the most: one rough value is enough
- * to spoil a box. As soon as it must be more than `enough`, that. INFINITY: no memory. */
-static double share_left(const struct looked *l, size_t bytes, double enough)
+/* What part of the array is left, as so many boxes of about so many bytes tell, beside what does not grow with it, and without the one that tells the most: one rough value is
+ * enough to spoil a box. As soon as it must be more than `enough`, that. INFINITY: no memory. */
+static double share_left(const struct looked *l, size_t bytes, int boxes, double enough)
 {
     struct sk_array box;
     extents(l->a, bytes, &box);
     size_t room = sk_codec_predict.max_encoded(&box);
     uint8_t *values = malloc(sk_array_size_bytes(&box)), *out = malloc(room);
-    double part = l->changes / ((double)l->size * (BOXES - 1)), all = 0, most = 0, one = values && out ? 0 : -1;
-    for (size_t k = 0, n = 0; n < BOXES && one >= 0 && all - most <= enough; k++) {
+    double part = l->changes / ((double)l->size * (boxes - 1)), all = 0, most = 0, one = values && out ? 0 : -1;
+    for (size_t k = 0, n = 0; n < (size_t)boxes && one >= 0 && all - most <= enough; k++) {
         if (!is_other(l, place(l, k)))
             continue; /* which not all are */
         copy_box(l->a, &box, 0, l->in + corner(l->a, &box, place(l, k)) * l->size, values);
@@ -147,7 +147,7 @@ static double share_left(const struct looked *l, size_t bytes, double enough)
 int sk_exactly_may_win(const struct sk_array *a, const void *in, size_t size)
 {
     enum { SMALLEST = 16 }; /* of the array, all large boxes */
-    const double near = 1.3, far = 2, most_repeats = 16;
+    const double near = 1.3, far = 2, farther = 4, most_repeats = 16;
     struct looked l = {.a = a, .in = in, .size = sk_type_size(a->type)};
     size_t bytes = sk_array_size_bytes(a);
     if (bytes < size * 3 / 2 + 64 || bytes < (size_t)SMALLEST * BOXES * LITTLE || a->ndims < 1)
@@ -157,12 +157,15 @@ int sk_exactly_may_win(const struct sk_array *a, const void *in, size_t size)
     double wanted = (double)size / (double)bytes;
     if (l.changes == 0)
         return 1;
-    double share = share_left(&l, LITTLE, far * most_repeats * wanted);
+    int repeats = sk_repeats_beyond(a, in, (size_t)BOXES * LARGE, bytes);
+    if (!repeats && share_left(&l, LITTLE, 2, farther * wanted) > farther * wanted)
+        return 0; /* most arrays: two boxes leave no doubt */
+    double share = share_left(&l, LITTLE, BOXES, far * (repeats ? most_repeats : 1) * wanted);
     if (share > far * most_repeats * wanted)
         return 0;
-    if (sk_repeats_beyond(a, in, (size_t)BOXES * LARGE, bytes))
+    if (repeats)
         wanted /= sk_repeats_left(a, in);
     if (share > far * wanted)
         return 0;
-    return bytes < (size_t)SMALLEST * BOXES * LARGE || share_left(&l, LARGE, near * wanted) <= near * wanted;
+    return bytes < (size_t)SMALLEST * BOXES * LARGE || share_left(&l, LARGE, BOXES, near * wanted) <= near * wanted;
 }

@@ -358,13 +358,13 @@ static size_t points_of_small_box(const struct piece *j)
     return part < FEWEST ? FEWEST : part > most ? most : part;
 }
 
-/* Has it more dimensions here than the caller gave it? Boxes of what is a line all the same are edges above all, which hide what plans save. */
+/* Is it a line to the caller, and more here? Boxes of what is a line all the same are edges above all, which hide what plans save. */
 static int is_folded(const struct piece *j)
 {
     int given = 0;
     for (int d = 0; d < j->a->ndims; d++)
         given += j->a->dims[d] > 1;
-    return j->shape.n_dims > given;
+    return given < 2 && j->shape.n_dims > given;
 }
 
 /* How many boxes: they are mostly edges, the more so the more axes they have; and fields are not alike everywhere. */
@@ -396,27 +396,48 @@ static void reach_swiftly(const struct piece *j, struct plan *plan, size_t most,
     *cost *= far / near;
 }
 
-/* Where time counts most: boxes that are tried once for each plan, and once more with the longer reach of those that may be the best. Of small pieces that take few bits
- * boxes say little, and the whole does not take long: all plans near the least are left. */
-static int choose_swiftly(const struct piece *j, const struct plan *plan, int n, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
+/* Values of boxes that are a part of the piece. */
+static size_t points_of_boxes(const struct piece *j, size_t part, size_t fewest, size_t most)
 {
-    enum { PART = 16, FEWEST = 1 << 13, MOST = 1 << 15 };
-    const double near = 1.3, few = 0.5, several = 2.5;
-    size_t part = j->n / PART, most = part < FEWEST ? FEWEST : part > MOST ? MOST : part;
-    double cost[MOST_PLANS], least = INFINITY;
-    int best = 0;
-    memcpy(out, plan, (size_t)n * sizeof *plan);
+    size_t n = j->n / part;
+    return n < fewest ? fewest : n > most ? most : n;
+}
+
+/* Bytes that boxes take with each plan whose cost is not INFINITY; returns the least. */
+static double try_each(const struct piece *j, const struct plan *plan, int n, size_t most, struct sk_plane_writer *codes, double *cost)
+{
+    double least = INFINITY;
     for (int k = 0; k < n; k++) {
-        cost[k] = try_boxes(j, &plan[k], most, swift_boxes(j), codes);
+        cost[k] = cost[k] < INFINITY ? try_boxes(j, &plan[k], most, swift_boxes(j), codes) : INFINITY;
         least = cost[k] < least ? cost[k] : least;
     }
+    return least;
+}
+
+/* Where time counts most: boxes that are tried once for each plan, and once more with the longer reach of those that may be the best. The fewer bits values take the less do
+ * boxes say: then plans that are near the least in small ones are tried in larger ones. Of small pieces that take hardly any bits all plans near the least are left, since the
+ * whole does not take long. */
+static int choose_swiftly(const struct piece *j, const struct plan *plan, int n, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
+{
+    enum { PART = 32, FEWEST = 1 << 12, MOST = 1 << 15 };
+    const double near = 1.3, many = 2, smooth = 0.3, few = 0.25, several = 2.5;
+    size_t large = points_of_boxes(j, PART / 2, 2 * FEWEST, MOST), most = j->shape.bits < smooth ? large : points_of_boxes(j, PART, FEWEST, MOST);
+    double cost[MOST_PLANS] = {0}, least = try_each(j, plan, n, most, codes, cost);
+    int best = 0;
+    if (most < large && 8 * least < many * (double)most) {
+        for (int k = 0; k < n; k++)
+            cost[k] = cost[k] <= near * least ? cost[k] : INFINITY;
+        most = large;
+        least = try_each(j, plan, n, most, codes, cost);
+    }
+    memcpy(out, plan, (size_t)n * sizeof *plan);
     if (j->n <= SMALL && 8 * least < several * (double)most && is_folded(j))
         return choose_small(j, plan, n, codes, out);
-    for (int k = 0; k < n; k++)
-        if (cost[k] <= near * least) {
+    for (int k = 0; k < n; k++) {
+        if (cost[k] <= near * least)
             reach_swiftly(j, &out[k], most, &cost[k], codes);
-            best = cost[k] < cost[best] ? k : best;
-        }
+        best = cost[k] < cost[best] ? k : best;
+    }
     if (j->n <= SMALL && 8 * least < few * (double)most)
         return near_the_least(out, n, cost, cost[best], near);
     out[0] = out[best];
