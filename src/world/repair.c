@@ -188,7 +188,7 @@ void sk_repair_begin(void)
     over = MPI_COMM_WORLD;
     if (!sk_form() || !sk_form()->wants_over || sk_world.comm != MPI_COMM_WORLD) /* where there are spares the program's is another */
         return;
-    if (SK_CALL(Comm_dup, (MPI_COMM_WORLD, &over)))
+    if (SK_CALL(Comm_dup, (MPI_COMM_WORLD, &over)) || SK_CALL(Comm_set_errhandler, (over, MPI_ERRORS_RETURN)))
         sk_world_fail(SK_WORLD_FAILED, "MPI makes no communicator for repairs");
 }
 
