@@ -41,10 +41,11 @@ static const struct candidate for_floats[] = {{"fast", 2e10},
 /* Where repeats are far apart: the others have no more of them, and would take long to show it. */
 static const struct candidate for_repeats[] = {{"lz4", 1e11}, {"predict", 4e9}, {NULL, 0}};
 static const struct candidate for_others[] = {
+    {"predict", 4e9},
     {"lz4", 1e11},           {"shuffle+lz4", 2e10},   {"zstd:1", 1e10},
     {"shuffle+zstd:1", 2e9}, {"shuffle+zstd:9", 6e8}, {"shuffle+zstd:19", 6e7},
     {"zstd:9", 1e9},         {"zstd:19", 6e7},        {NULL, 0}};
-static const struct candidate for_bytes[] = {{"lz4", 1e11},   {"zstd:1", 1e10}, {"zstd:3", 5e9},
+static const struct candidate for_bytes[] = {{"lz4", 1e11}, {"predict", 2e9},   {"zstd:1", 1e10}, {"zstd:3", 5e9},
                                              {"zstd:9", 1e9}, {"zstd:19", 6e7}, {NULL, 0}};
 static const struct candidate lossy[] = {{"quick", 2e10}, {"wavelet", 2e9}, {NULL, 0}};
 
@@ -258,11 +259,10 @@ int sk_choose(const struct sk_array *a, const void *in, const struct sk_chooser_
 
 const char *sk_default_chain(int type)
 {
-    static const char *const numbers[] = {"shuffle+zstd", "shuffle+gzip", "raw"};
     static const char *const bytes[] = {"zstd", "gzip", "raw"};
     struct sk_chain c;
-    const char *const *names = sk_type_size(type) > 1 ? numbers : bytes;
-    if (sk_type_is_float(type))
+    const char *const *names = bytes;
+    if (sk_type_size(type) > 1)
         return "predict";
     while (sk_chain_parse(*names, &c, NULL))
         names++;

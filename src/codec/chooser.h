@@ -36,8 +36,8 @@ struct sk_choice {
 int sk_choose(const struct sk_array *a, const void *in, const struct sk_chooser_options *opt,
               struct sk_choice *out, struct saikai_error *err);
 
-/* The chain used for a type when nobody chooses: "predict" for floating point, "shuffle+zstd" for
- * other numbers, "zstd" for bytes; "gzip" or "raw" where libraries are missing. Static string. */
+/* The chain used for a type when nobody chooses: "predict" for numbers, "zstd" for bytes; "gzip" or
+ * "raw" where libraries are missing. Static string. */
 const char *sk_default_chain(int type);
 
 #endif

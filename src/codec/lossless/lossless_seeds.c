@@ -214,6 +214,10 @@ int main(int argc, char **argv)
         rc |= seed(argv[1], target, ours[c], -1, &large, 2);
         rc |= seed(argv[1], target, ours[c], -1, &large, 10);
     }
+    static const struct sk_array whole[] = {{SAIKAI_I32, 2, {20, 33}}, {SAIKAI_I64, 1, {400}}, {SAIKAI_U8, 2, {20, 33}}, {SAIKAI_U16, 2, {90, 3}}};
+    for (int s = 0; s < 4; s++)
+        for (int kind = 0; kind < 7; kind += 3)
+            rc |= seed(argv[1], "predict_fuzz", "predict", -1, &whole[s], kind);
     for (int c = 0; c < 5; c++)
         for (int s = 0; s < 2; s++)
             rc |= seed(argv[1], "library_fuzz", theirs[c], c, &shapes[s], 6);

@@ -3,7 +3,7 @@
  * Bytes: u8 mode | for RAW the array's bytes; for LZ and SHUFFLED_LZ a zstd frame; for FEW and FOLDED as in within.c; else u8 shift |
  * u64 row length of a split axis (0: none) | u8 orders[SK_AXES] | u8 flags (1 masked, 2 tame, 4 classes in
  * 32 lanes, 8 one row in segments, 16 a filter along the values, 32 zeros with signs, 64 the first step apart) | (u8 orders[SK_AXES] of the first step) | (the filter) | (u64 fill | mask) |
- * (u64 zeros | mask of those with a sign) | body. Complex arrays, and arrays whose last dimension has 2 to 7 values, are
+ * (u64 zeros | mask of those with a sign) | body. Whole numbers are made floating-point values first (whole.c). Complex arrays, and arrays whose last dimension has 2 to 7 values, are
  * coded one component after the other. */
 #include "codec/lossless/lossless.h"
 
@@ -12,6 +12,7 @@
 #include "codec/lossless/predict/classes/wide.h"
 #include "codec/lossless/within/lz.h"
 #include "codec/lossless/predict/predict.h"
+#include "codec/lossless/within/whole.h"
 #include "codec/lossless/within/within.h"
 #include "codec/array.h"
 
@@ -30,7 +31,7 @@ enum { MASKED = 1, TAME = 2, WIDE_CLASSES = 4, SEGMENTS = 8, ALONG = 16, SIGNED_
 
 static void plan_init(struct sk_plan *p, const struct sk_words *l)
 {
-    *p = (struct sk_plan){.word = l->word, .kernel = sk_kernel_of(l->word)};
+    *p = (struct sk_plan){.word = l->word, .whole = l->whole, .kernel = sk_kernel_of(l->word)};
     sk_shape_init(&p->shape, &l->array);
 }
 
@@ -294,11 +295,47 @@ static int piece_encode(const struct sk_words *l, const void *x, int level, enum
     return rc;
 }
 
+/* A piece of these values, some, on a word's boundary, with room for a byte more. 0, or -1: no memory. */
+static int encode_values(const struct sk_words *l, const void *x, int level, uint8_t *out, size_t *made)
+{
+    size_t n = l->words * l->word;
+    void *apart = l->components > 1 ? malloc(n) : NULL;
+    if (apart)
+        sk_words_transpose(x, apart, l->words / l->components, l->components, l->word);
+    sk_fpu_state fpu = sk_fpu_enter();
+    int rc = apart || l->components == 1 ? piece_encode(l, apart ? apart : x, level, SK_PIECE_FOLDED, out, made) : -1;
+    sk_fpu_leave(fpu);
+    if (!rc && apart && *out == RAW)
+        memcpy(out + 1, x, n);
+    free(apart);
+    return rc;
+}
+
+static int encode_whole(const struct sk_array *a, const void *x, int level, uint8_t *out, size_t *made)
+{
+    struct sk_words l;
+    sk_words_of(a, sk_array_size_bytes(a), &l);
+    l.whole = 1;
+    return l.words > SK_MOST_WORDS ? -1 : encode_values(&l, x, level, out, made);
+}
+
+static int decode_values(const struct sk_words *l, const uint8_t *in, size_t n, void *x);
+
+static int decode_whole(const struct sk_array *a, const uint8_t *in, size_t n, void *x)
+{
+    struct sk_words l;
+    sk_words_of(a, sk_array_size_bytes(a), &l);
+    return decode_values(&l, in, n, x);
+}
+
+static const struct sk_whole_ops whole_ops = {encode_whole, decode_whole};
+
 static int encode(const struct sk_array *a, const void *in, const struct sk_codec_options *opt,
                   void *out, size_t cap, size_t *out_size_bytes, struct saikai_error *err)
 {
     size_t n = 0;
     struct sk_words l;
+    const int level = opt && opt->level ? opt->level : 3, real = sk_type_is_float(a->type);
     int rc = sk_lossless_begin(a, sk_codec_predict.name, &n, err);
     if (rc)
         return rc;
@@ -306,7 +343,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
         return sk_fail(err, SAIKAI_ENOSPC, "codec predict: needs room for %zu bytes, not %zu",
                        max_encoded(a), cap);
     sk_words_of(a, n, &l);
-    if (l.words > SK_MOST_WORDS)
+    if ((real ? l.words : n / sk_type_size(a->type)) > SK_MOST_WORDS)
         return sk_fail(err, SAIKAI_ENOTSUP,
                        "codec predict: a piece of %zu bytes is too large; use smaller pieces", n);
     if (!n) {
@@ -314,19 +351,15 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
         *out_size_bytes = 1;
         return 0;
     }
-    void *copy = NULL, *apart = l.components > 1 ? malloc(n) : NULL;
-    const void *x = sk_words_aligned(in, n, l.word, &copy);
-    if (x && apart)
-        sk_words_transpose(x, apart, l.words / l.components, l.components, l.word);
-    sk_fpu_state fpu = sk_fpu_enter();
-    rc = x && (apart || l.components == 1)
-             ? piece_encode(&l, apart ? apart : x, opt && opt->level ? opt->level : 3, SK_PIECE_FOLDED, out, out_size_bytes)
-             : -1;
-    sk_fpu_leave(fpu);
-    if (!rc && apart && *(uint8_t *)out == RAW)
-        memcpy((uint8_t *)out + 1, in, n);
+    void *copy = NULL;
+    const void *x = sk_words_aligned(in, n, real ? l.word : sk_type_size(a->type), &copy);
+    if (!x)
+        rc = -1;
+    else if (real)
+        rc = encode_values(&l, x, level, out, out_size_bytes);
+    else
+        rc = sk_whole_encode(&whole_ops, a, x, n, level, out, out_size_bytes);
     free(copy);
-    free(apart);
     return rc ? sk_fail(err, SAIKAI_ENOMEM, "codec predict: no memory for %zu bytes", n) : 0;
 }
 
@@ -436,11 +469,32 @@ static int piece_decode(const struct sk_words *l, const uint8_t *in, size_t n, e
     return rc;
 }
 
+/* The values of a piece, some, on a word's boundary. 0, SAIKAI_ENOMEM, or -1: damaged. */
+static int decode_values(const struct sk_words *l, const uint8_t *in, size_t n, void *x)
+{
+    const size_t bytes = l->words * l->word;
+    if (n == bytes + 1 && *in == RAW) {
+        memcpy(x, in + 1, bytes);
+        return 0;
+    }
+    void *apart = l->components > 1 ? malloc(bytes) : NULL;
+    if (!apart && l->components > 1)
+        return SAIKAI_ENOMEM;
+    sk_fpu_state fpu = sk_fpu_enter();
+    int rc = piece_decode(l, in, n, SK_PIECE_FOLDED, apart ? apart : x);
+    sk_fpu_leave(fpu);
+    if (!rc && apart)
+        sk_words_transpose(apart, x, l->components, l->words / l->components, l->word);
+    free(apart);
+    return rc;
+}
+
 static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
                   struct saikai_error *err)
 {
     size_t want = 0;
     struct sk_words l;
+    const int real = sk_type_is_float(a->type);
     int rc = sk_lossless_begin(a, sk_codec_predict.name, &want, err);
     if (rc)
         return rc;
@@ -452,22 +506,16 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
             memcpy(out, (const uint8_t *)in + 1, want);
         return 0;
     }
-    void *copy = NULL, *apart = want && l.components > 1 ? malloc(want) : NULL;
-    void *x = (void *)(uintptr_t)sk_words_aligned(out, want, l.word, &copy);
-    sk_fpu_state fpu = sk_fpu_enter();
+    void *copy = NULL, *x = (void *)(uintptr_t)sk_words_aligned(out, want, real ? l.word : sk_type_size(a->type), &copy);
     if (!want)
         rc = -1;
-    else if (!x || (!apart && l.components > 1))
+    else if (!x)
         rc = SAIKAI_ENOMEM;
     else
-        rc = piece_decode(&l, in, n, SK_PIECE_FOLDED, apart ? apart : x);
-    sk_fpu_leave(fpu);
-    if (!rc && apart)
-        sk_words_transpose(apart, x, l.components, l.words / l.components, l.word);
+        rc = real ? decode_values(&l, in, n, x) : sk_whole_decode(&whole_ops, a, in, n, x, want);
     if (copy && !rc)
         memcpy(out, copy, want);
     free(copy);
-    free(apart);
     if (rc == SAIKAI_ENOMEM)
         return sk_fail(err, rc, "codec predict: no memory for %zu bytes", want);
     return rc ? sk_fail(err, SAIKAI_EDAMAGED, "codec predict: the piece does not give %zu bytes",
@@ -479,8 +527,8 @@ const struct sk_codec_ops sk_codec_predict = {
     .abi = SK_CODEC_ABI,
     .name = "predict",
     .description =
-        "prediction in up to 4 dimensions and entropy coding; the default for floating point",
-    .types = SK_TYPES_FLOAT,
+        "prediction in up to 4 dimensions and entropy coding; the default for numbers",
+    .types = SK_TYPES_ALL,
     .max_encoded = max_encoded,
     .encode = encode,
     .decode = decode,

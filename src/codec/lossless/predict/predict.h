@@ -46,6 +46,7 @@ struct sk_plan {
     int wide; /* classes in 32 lanes */
     int tame; /* values so small that no prediction overflows, and none that is not finite */
     size_t word;
+    int whole; /* values are whole numbers: every chunk has the grid of step 1 */
     const struct sk_kernel *kernel;
     double cost;            /* bits per value, estimated */
     struct sk_scale affine; /* a grid that all values may lie on; step 0: none known */

@@ -141,6 +141,11 @@ void sk_grid_find(const struct sk_plan *p, const void *x, size_t n, struct sk_sc
     double v[PROBES], sum = 0;
     int m = n < PROBES ? (int)n : PROBES, varied = 0;
     *scale = (struct sk_scale){.shift = p->shift};
+    if (p->whole) {
+        scale->power = 1;
+        scale->step = scale->inverse = 1;
+        return;
+    }
     for (int i = 0; i < m; i++) {
         v[i] = value_at(p, x, n * (size_t)i / (size_t)m);
         if (!isfinite(v[i]))
@@ -328,7 +333,7 @@ void sk_affine_find(struct sk_plan *p, const void *x)
     double v[SAMPLE], off = 0;
     int n = p->shape.total >= SAMPLE ? sorted_sample(p, x, v) : 0;
     p->affine = p->parts = (struct sk_scale){0};
-    if (n < 16)
+    if (n < 16 || p->whole)
         return;
     double most = fmax(fabs(v[0]), fabs(v[n - 1])), ulp = spacing(p, most);
     double step = common_step(v, n, ulp, 32 * ulp);

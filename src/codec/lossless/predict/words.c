@@ -15,6 +15,7 @@ void sk_words_of(const struct sk_array *a, size_t bytes, struct sk_words *l)
     l->word = a->type == SAIKAI_F32 || a->type == SAIKAI_C64 ? 4 : 8;
     l->words = bytes / l->word;
     l->components = pair ? 2 : 1;
+    l->whole = 0;
     l->array = *a;
     int n = a->ndims;
     if (!pair && n > 1 && a->dims[n - 1] > 1 && a->dims[n - 1] <= MOST_COMPONENTS) {

@@ -10,6 +10,7 @@
 /* Complex elements have two components; so has a last dimension of 2 to 7 values its 2 to 7. */
 struct sk_words {
     size_t word, words, components;
+    int whole; /* all are whole numbers that a grid of step 1 holds */
     struct sk_array array; /* of words, components as the slowest dimension */
 };
 

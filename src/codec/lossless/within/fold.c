@@ -231,7 +231,7 @@ void sk_fold_free(struct sk_fold *f)
 
 void sk_fold_rest(const struct sk_fold *f, const struct sk_words *l, struct sk_words *rest)
 {
-    *rest = (struct sk_words){.word = l->word, .words = f->rest, .components = 1};
+    *rest = (struct sk_words){.word = l->word, .words = f->rest, .components = 1, .whole = l->whole};
     rest->array.type = l->array.type;
     rest->array.ndims = f->keeps + 1;
     size_t slab = 1;
