@@ -131,3 +131,94 @@ double sk_fill_range(const void *in, size_t n, size_t size, double low, double h
         continue;
     return high - low;
 }
+
+/* ---- stretches ---- */
+
+/* What pairs of neighbours in some planes say. */
+struct look {
+    double saved; /* bits that a mask saves */
+    size_t jumps; /* from or to the fill value */
+};
+
+static uint64_t bits_at(const void *in, size_t i, size_t size)
+{
+    uint64_t v = 0;
+    memcpy(&v, (const uint8_t *)in + i * size, size);
+    return v;
+}
+
+/* A jump takes as many bits more than another step as it is longer, in powers of two; a mask takes some at each. */
+static struct look look_at(const void *in, size_t from, size_t n, size_t size, uint64_t fill, double bound)
+{
+    enum { PAIRS = 128 };
+    const double takes = 4;
+    size_t stride = n / PAIRS + 1, steps = 0;
+    double usual = 0, logs = 0;
+    struct look l = {0, 0};
+    for (size_t i = from; i + 1 < from + n; i += stride) {
+        int a = bits_at(in, i, size) == fill, b = bits_at(in, i + 1, size) == fill;
+        double d = fabs(value_at(in, i, size) - value_at(in, i + 1, size));
+        if ((a && b) || !isfinite(d))
+            continue;
+        double bits = log2(1 + d / (2 * bound));
+        if (a != b) {
+            l.jumps++;
+            logs += bits;
+        } else {
+            steps++;
+            usual += bits;
+        }
+    }
+    l.saved = logs - (double)l.jumps * (takes + (steps ? usual / (double)steps : 0));
+    return l;
+}
+
+enum { GROUPS = 256 };
+
+/* To mask or not, for each group of planes: what saves the most bits in all, where the first plane of each stretch, which has nothing behind it
+ * that looks the same, takes some more (A. J. Viterbi, "Error bounds for convolutional codes", IEEE Trans. Inf. Theory 13, 1967). */
+static void choose_groups(const struct look *l, size_t groups, double change, uint8_t *masked)
+{
+    uint8_t stays[GROUPS][2];
+    double best[2] = {0, 0};
+    for (size_t g = 0; g < groups; g++) {
+        double plain = best[0], mask = best[1];
+        stays[g][0] = plain >= mask;
+        stays[g][1] = mask >= plain - change;
+        best[0] = plain > mask ? plain : mask;
+        best[1] = (mask > plain - change ? mask : plain - change) + l[g].saved;
+    }
+    int at = best[1] > best[0];
+    for (size_t g = groups; g-- > 0;) {
+        masked[g] = (uint8_t)at;
+        at = stays[g][at] ? at : !at;
+    }
+}
+
+int sk_fill_stretches(const void *in, size_t n, size_t size, size_t plane, uint64_t fill, double bound,
+                      struct sk_fill_stretch out[SK_FILL_STRETCHES])
+{
+    enum { LEAST_PLANES = 8, SMALLEST_PLANE = 256 };
+    struct look l[GROUPS];
+    uint8_t masked[GROUPS];
+    if (plane < SMALLEST_PLANE || n / plane < LEAST_PLANES || !(bound > 0))
+        return 0;
+    size_t each = (n / plane + GROUPS - 1) / GROUPS * plane, groups = (n + each - 1) / each, jumps = 0;
+    for (size_t g = 0; g < groups; g++) {
+        l[g] = look_at(in, g * each, n - g * each < each ? n - g * each : each, size, fill, bound);
+        jumps += l[g].jumps;
+    }
+    choose_groups(l, groups, 2 * (double)jumps / (double)groups, masked);
+    int count = 0;
+    for (size_t g = 0; g < groups; g++) {
+        if (!masked[g])
+            continue;
+        if (!g || !masked[g - 1]) {
+            if (count == SK_FILL_STRETCHES)
+                return 0;
+            out[count++].from = g * each;
+        }
+        out[count - 1].to = g + 1 < groups ? (g + 1) * each : n;
+    }
+    return count;
+}

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { MOST_PLANS = 3, SMALL = 200000 /* values of a piece */, MANY = 4 /* bits of a value */ };
-enum { TINY = 1 << 16 /* values of a piece, of which boxes say little */, MOST_BOXES = 4 };
+enum { TINY = 1 << 16 /* values of a piece, of which boxes say little */, MOST_BOXES = 6 };
 enum { HOLD_PARTS = 4 }; /* numbers of a lattice within the bound, where they are held */
 
 double sk_piece_parameter(const struct piece *p, const char *key, double standard)
@@ -367,10 +367,13 @@ static int is_folded(const struct piece *j)
     return given < 2 && j->shape.n_dims > given;
 }
 
-/* How many boxes: they are mostly edges, the more so the more axes they have; and fields are not alike everywhere. */
+/* How many boxes: they are mostly edges, the more so the more axes they have; and fields are not alike everywhere, least of all where several lie
+ * in one array. */
 static int swift_boxes(const struct piece *j)
 {
     const size_t *n = j->lift_shape.n;
+    if (j->special.n_stretches)
+        return MOST_BOXES;
     return n[0] > 1 && n[1] > 1 && n[2] > 1 ? 2 : 4;
 }
 

@@ -3,7 +3,6 @@
 
 #include "codec/entropy/adaptive/bilevel.h"
 #include "codec/entropy/scratch.h"
-#include "codec/wavelet/fill.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -249,7 +248,19 @@ static void scan(struct special *s, const void *in, size_t n, size_t size)
     s->mean = mean_of_sample(s, in, n, size);
 }
 
-void sk_special_find(struct special *s, const void *in, size_t n, size_t size,
+/* A fill value that is masked in some stretches only is a value like others elsewhere. */
+static void scan_stretches(struct special *s, const void *in, size_t size)
+{
+    for (int k = 0; k < s->n_stretches; k++) {
+        const struct sk_fill_stretch *r = &s->stretch[k];
+        struct extremes e;
+        FOR_PROCESSOR(scan)(&e, (const uint8_t *)in + r->from * size, r->to - r->from, size, 1, s->fill);
+        s->n_filled += e.filled;
+    }
+    s->n_masked += s->n_filled;
+}
+
+void sk_special_find(struct special *s, const void *in, size_t n, size_t size, size_t plane,
                   double (*bound_of)(const void *arg, double range), const void *arg)
 {
     memset(s, 0, sizeof *s);
@@ -260,9 +271,16 @@ void sk_special_find(struct special *s, const void *in, size_t n, size_t size,
         s->fill = 0;
         memcpy(&s->fill, size == sizeof f ? (void *)&f : (void *)&fill, size);
         s->far_fill = 1;
-    } else if (!commonest(in, n, size, &s->fill) ||
-               !stands_out(in, n, size, s->fill, bound_of(arg, s->max - s->min))) {
-        return;
+    } else {
+        double bound = bound_of(arg, s->max - s->min);
+        if (!commonest(in, n, size, &s->fill))
+            return;
+        if (!stands_out(in, n, size, s->fill, bound)) {
+            s->n_stretches = sk_fill_stretches(in, n, size, plane, s->fill, bound, s->stretch);
+            scan_stretches(s, in, size);
+            s->has_fill = s->n_filled > 0;
+            return;
+        }
     }
     s->has_fill = 1;
     scan(s, in, n, size);
@@ -270,7 +288,11 @@ void sk_special_find(struct special *s, const void *in, size_t n, size_t size,
 
 void sk_special_mask(const struct special *s, const void *in, size_t n, size_t size, uint8_t *mask)
 {
-    FOR_PROCESSOR(mask)(in, n, size, s->has_fill, s->fill, mask);
+    FOR_PROCESSOR(mask)(in, n, size, s->has_fill && !s->n_stretches, s->fill, mask);
+    for (int k = 0; s->has_fill && k < s->n_stretches; k++) {
+        const struct sk_fill_stretch *r = &s->stretch[k];
+        FOR_PROCESSOR(mask)((const uint8_t *)in + r->from * size, r->to - r->from, size, 1, s->fill, mask + r->from);
+    }
 }
 
 /* ---- masks ---- */

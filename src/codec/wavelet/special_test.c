@@ -2,7 +2,7 @@
  * vectors, are those that looking at one value after the other finds, wherever they stand. */
 #include "codec/wavelet/special.h"
 
-#include "codec/wavelet/fill.h"
+#include "codec/wavelet/wavelet.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -55,7 +55,7 @@ static void check(size_t n, size_t size, double fill)
     struct special s;
     double min = INFINITY, max = -INFINITY, low = INFINITY, high = -INFINITY;
     size_t masked = 0, filled = 0;
-    sk_special_find(&s, in, n, size, bound_of, NULL);
+    sk_special_find(&s, in, n, size, 0, bound_of, NULL);
     for (size_t i = 0; i < n; i++) {
         int strange = !isfinite(of[i]), is_fill = s.has_fill && of[i] == fill;
         masked += strange || is_fill;
@@ -105,11 +105,71 @@ static void the_next_value_inwards_is_found(void **unused)
     }
 }
 
+enum { NZ = 6, NY = 36, NX = 50, FIELD = NZ * NY * NX, FIELDS = 12, FAR = 4, FAR_FIELDS = 2 };
+static double fields[FIELDS * FIELD];
+
+/* Fields behind each other, each 0 where land is: near 0, far from it, near it again. */
+static void make_fields(void)
+{
+    const double from[FIELDS] = {[FAR] = 35, [FAR + 1] = 12}, size[FIELDS] = {0.02, 0.01, 0.03, 0.002, 1, 3, 0.01, 0.03, 0, 0.02, 0.01, 0.04};
+    for (size_t i = 0; i < FIELDS * FIELD; i++) {
+        double x = (double)(i % NX), y = (double)(i / NX % NY), z = (double)(i / (NX * NY) % NZ);
+        int land = sin(0.13 * x) + cos(0.21 * y) + 0.3 * sin(x * y) > 1.2 - 0.1 * z;
+        fields[i] = land ? 0 : from[i / FIELD] + size[i / FIELD] * sin(0.15 * x + 0.1 * y - 0.3 * z);
+    }
+}
+
+static size_t coded(const struct sk_array *a, const double *in, double bound, double *out)
+{
+    struct sk_codec_options opt = {.bound = {SK_BOUND_ABS, bound}};
+    struct saikai_error err = {0};
+    size_t cap = sk_codec_wavelet.max_encoded(a), size = 0;
+    void *code = malloc(cap);
+    assert_non_null(code);
+    assert_int_equal(sk_codec_wavelet.encode(a, in, &opt, code, cap, &size, &err), 0);
+    assert_int_equal(sk_codec_wavelet.decode(a, code, size, out, &err), 0);
+    free(code);
+    return size;
+}
+
+/* Land is 0 in all of several fields in one array, but worth a mask in those alone that are far from 0. */
+static void a_fill_value_of_some_planes_is_masked_there(void **unused)
+{
+    enum { FROM = FAR * FIELD, TO = FROM + FAR_FIELDS * FIELD };
+    static double back[FIELDS * FIELD];
+    static uint8_t mask[FIELDS * FIELD];
+    struct sk_array a = {.type = SAIKAI_F64, .ndims = 3, .dims = {FIELDS * NZ, NY, NX}}, one = a;
+    struct special s;
+    one.dims[0] = NZ;
+    make_fields();
+    fields[5] = NAN; /* where nothing else is masked */
+    sk_special_find(&s, fields, FIELDS * FIELD, sizeof *fields, NY * NX, bound_of, NULL);
+    sk_special_mask(&s, fields, FIELDS * FIELD, sizeof *fields, mask);
+    assert_true(s.has_fill && s.n_stretches == 1 && s.n_masked == s.n_filled + 1 && s.low < 0);
+    size_t masked = 0;
+    for (size_t i = 0; i < FIELDS * FIELD; i++) {
+        int far = i >= FROM && i < TO;
+        assert_true(i == 5 || mask[i] == (far && fields[i] == 0));
+        masked += mask[i];
+    }
+    assert_int_equal(masked, s.n_masked);
+    for (double bound = 1e-2; bound > 1e-5; bound /= 10) {
+        size_t all = coded(&a, fields, bound, back), apart = 0;
+        for (size_t i = 0; i < FIELDS * FIELD; i++)
+            assert_true(fields[i] == fields[i] ? fabs(back[i] - fields[i]) <= bound : !memcmp(&back[i], &fields[i], sizeof *back));
+        for (size_t k = 0; k < FIELDS; k++)
+            apart += coded(&one, fields + k * FIELD, bound, back);
+        if (2 * all > 3 * apart)
+            fail_msg("%zu bytes of fields in one array, %zu of these apart within %g", all, apart, bound);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extremes_are_those_of_all_values),
         cmocka_unit_test(the_next_value_inwards_is_found),
+        cmocka_unit_test(a_fill_value_of_some_planes_is_masked_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,6 +243,12 @@ static double bound_centred(const struct piece *j)
     return sk_centre_bound(j->a, j->in, &j->special, j->bound);
 }
 
+/* Values of a plane; 0: there are no planes. */
+static size_t plane_of(const struct sk_array *a)
+{
+    return a->ndims > 2 ? a->dims[a->ndims - 1] * a->dims[a->ndims - 2] : a->ndims == 2 ? a->dims[1] : 0;
+}
+
 /* With a bound, around the means of places or by a shape that suits; exactly, when that leaves three quarters of the bytes or more and
  * this is shorter, or there is no bound. */
 static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *err)
@@ -257,7 +263,7 @@ static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *
         return 0;
     }
     if (j->opt->bound.kind != SK_BOUND_NONE) {
-        sk_special_find(&j->special, j->in, j->n, j->size, bound_of, j->opt);
+        sk_special_find(&j->special, j->in, j->n, j->size, plane_of(j->a), bound_of, j->opt);
         const struct special *s = &j->special;
         j->bound = bound_of(j->opt, s->far_fill ? s->high - s->low : s->max - s->min);
         double rest = suits(j) ? bound_centred(j) : 0;
