@@ -140,13 +140,6 @@ struct look {
     size_t jumps; /* from or to the fill value */
 };
 
-static uint64_t bits_at(const void *in, size_t i, size_t size)
-{
-    uint64_t v = 0;
-    memcpy(&v, (const uint8_t *)in + i * size, size);
-    return v;
-}
-
 /* A jump takes as many bits more than another step as it is longer, in powers of two; a mask takes some at each. */
 static struct look look_at(const void *in, size_t from, size_t n, size_t size, uint64_t fill, double bound)
 {
@@ -156,7 +149,7 @@ static struct look look_at(const void *in, size_t from, size_t n, size_t size, u
     double usual = 0, logs = 0;
     struct look l = {0, 0};
     for (size_t i = from; i + 1 < from + n; i += stride) {
-        int a = bits_at(in, i, size) == fill, b = bits_at(in, i + 1, size) == fill;
+        int a = sk_fill_bits_at(in, i, size) == fill, b = sk_fill_bits_at(in, i + 1, size) == fill;
         double d = fabs(value_at(in, i, size) - value_at(in, i + 1, size));
         if ((a && b) || !isfinite(d))
             continue;

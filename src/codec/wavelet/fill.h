@@ -6,6 +6,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+/* The bits of the i-th of values of 4 or 8 bytes. */
+static inline uint64_t sk_fill_bits_at(const void *in, size_t i, size_t size)
+{
+    uint64_t v = 0;
+    memcpy(&v, (const uint8_t *)in + i * size, size);
+    return v;
+}
 
 /* Of n values of 4 or 8 bytes whose finite ones lie in [*low, *high]: is the largest or the
  * smallest a fill value? Then *low and *high are those of the others, and *fill is it. */

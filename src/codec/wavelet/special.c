@@ -10,13 +10,6 @@
 
 enum { SAMPLE = 1024, SLOTS = 4096, PAIRS = 8192, MASK_PAD = 2 };
 
-static uint64_t bits_at(const void *in, size_t i, size_t size)
-{
-    uint64_t v = 0;
-    memcpy(&v, (const uint8_t *)in + i * size, size);
-    return v;
-}
-
 static double value_of(uint64_t bits, size_t size)
 {
     float f;
@@ -36,7 +29,7 @@ static int commonest(const void *in, size_t n, size_t size, uint64_t *pattern)
     uint16_t seen[SLOTS] = {0}, best = 0;
     size_t count = n < SAMPLE ? n : SAMPLE;
     for (size_t k = 0; k < count; k++) {
-        uint64_t v = bits_at(in, (size_t)(((double)k + 0.5) * (double)n / (double)count), size);
+        uint64_t v = sk_fill_bits_at(in, (size_t)(((double)k + 0.5) * (double)n / (double)count), size);
         size_t slot = (size_t)(v * 0x9e3779b97f4a7c15u >> 32) % SLOTS;
         while (seen[slot] && key[slot] != v)
             slot = (slot + 1) % SLOTS;
@@ -59,7 +52,7 @@ static int stands_out(const void *in, size_t n, size_t size, uint64_t fill, doub
         return 1;
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i + 1 < n; i += stride) {
-            uint64_t a = bits_at(in, i, size), b = bits_at(in, i + 1, size);
+            uint64_t a = sk_fill_bits_at(in, i, size), b = sk_fill_bits_at(in, i + 1, size);
             double x = value_of(a, size), y = value_of(b, size), d = fabs(x - y);
             if (!isfinite(x) || !isfinite(y))
                 continue;
@@ -220,7 +213,7 @@ static double mean_of_sample(const struct special *s, const void *in, size_t n, 
     double sum = 0, used = 0;
     size_t step = n / (4 * SAMPLE) + 1;
     for (size_t i = 0; i < n; i += step) {
-        uint64_t bits = bits_at(in, i, size);
+        uint64_t bits = sk_fill_bits_at(in, i, size);
         double x = value_of(bits, size);
         if (isfinite(x) && !(s->has_fill && bits == s->fill)) {
             sum += x / (4 * SAMPLE);

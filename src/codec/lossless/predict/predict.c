@@ -1,4 +1,4 @@
-/* Codec "predict": the default for floating point.
+/* Codec "predict": the default for numbers.
  *
  * Bytes: u8 mode | for RAW the array's bytes; for LZ and SHUFFLED_LZ a zstd frame; for FEW and FOLDED as in within.c; else u8 shift |
  * u64 row length of a split axis (0: none) | u8 orders[SK_AXES] | u8 flags (1 masked, 2 tame, 4 classes in

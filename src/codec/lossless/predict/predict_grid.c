@@ -1,6 +1,7 @@
 /* Values on a grid: whole numbers and multiples of one, decimal and other fractions of one (sensors, prices, minutes of arc), and what packing
  * by a power of two and an offset leaves (GRIB). */
 #include "codec/lossless/predict/predict.h"
+#include "codec/lossless/within/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,16 +58,6 @@ static double binary_step(const double *v, int n)
     return lowest == 10000 ? 0 : ldexp(1, lowest);
 }
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static struct sk_scale parts_of_one(const struct sk_plan *p, double parts)
 {
     return (struct sk_scale){.shift = p->shift, .decimal = 1, .step = 1 / parts, .inverse = parts};
@@ -79,8 +70,8 @@ static struct sk_scale widest(const struct sk_plan *p, const double *v, int n, d
     uint64_t all = 0, whole = ten < 0x1p50 ? (uint64_t)ten : 0;
     int e;
     for (int i = 0; i < n && all != 1; i++)
-        all = common_divisor((uint64_t)fabs(rint(v[i] * ten)), all);
-    double divisor = (double)common_divisor(whole, all), parts = ten / divisor, step = whole == 1 ? (double)all : 1 / parts;
+        all = sk_common_divisor((uint64_t)fabs(rint(v[i] * ten)), all);
+    double divisor = (double)sk_common_divisor(whole, all), parts = ten / divisor, step = whole == 1 ? (double)all : 1 / parts;
     if (step == 1)
         return parts_of_one(p, 1);
     if (frexp(step, &e) == 0.5)

@@ -1,8 +1,19 @@
-/* Whole numbers, small ones in few bytes: seven bits each, the lowest first, the eighth bit says that more follow. */
+/* Whole numbers: what divides two of them; and small ones in few bytes, seven bits each, the lowest first, the eighth bit says that more follow. */
 #ifndef SK_CODEC_LOSSLESS_NUMBER_H
 #define SK_CODEC_LOSSLESS_NUMBER_H
 
 #include "base/buf.h"
+
+/* The greatest that divides both, by Euclid's algorithm; of 0 and another, that one. */
+static inline uint64_t sk_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
 
 static inline void sk_number_put(struct sk_buf *b, uint64_t v)
 {

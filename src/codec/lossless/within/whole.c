@@ -158,16 +158,6 @@ static void from_floats(int type, void *x, size_t n, const struct view *v, const
 
 /* ---- the view ---- */
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static int by_size(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -187,7 +177,7 @@ static void look(int type, const void *x, size_t n, struct view *v)
     v->base = some[m / 2] ^ turn;
     v->divisor = 0;
     for (size_t k = 1; k < m && v->divisor != 1; k++)
-        v->divisor = common_divisor(some[k] - some[k - 1], v->divisor);
+        v->divisor = sk_common_divisor(some[k] - some[k - 1], v->divisor);
 }
 
 static int divides_all(int type, const void *x, size_t n, const struct view *v)
