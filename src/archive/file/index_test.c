@@ -329,6 +329,16 @@ static void add_block(struct sk_ska *a, const char *key, int type, size_t bytes)
     sk_ska_close_block(a);
 }
 
+/* One more part of the last block, of bytes. */
+static void add_part(struct sk_ska *a, const char *key, size_t bytes)
+{
+    int c = sk_ska_add_class(a, &(struct sk_ska_class){(char *)(uintptr_t)key, SAIKAI_U8, 0, 0});
+    sk_ska_add_part(a, (uint32_t)c);
+    sk_ska_add_segment(a, &(struct sk_ska_segment){0, 0, {1, 1, bytes}, 0});
+    sk_ska_close_part(a);
+    sk_ska_close_block(a);
+}
+
 /* Each on the one that has the middle of its stretch; not of a class of bytes with less than a twentieth of all. */
 static void blocks_build_on_those_of_their_class(void **state)
 {
@@ -364,6 +374,35 @@ static void blocks_build_on_those_of_their_class(void **state)
     assert_int_equal(a.blocks[0].previous, 77);
     assert_int_equal(a.blocks[1].previous, 0);
     assert_int_equal(a.blocks[3].previous, 2);
+    sk_ska_free(&a);
+    sk_ska_free(&old);
+}
+
+/* What has no block of its own there goes on the one that has most of its classes; and few of all bytes do so where the archive is needed anyway. */
+static void blocks_of_several_classes_build_on_most_of_them(void **state)
+{
+    (void)state;
+    struct sk_ska old = {0}, a = {0};
+    add_block(&old, "large", SAIKAI_U8, 500);
+    add_part(&old, "second", 300);
+    add_block(&old, "x", SAIKAI_U8, 5000);
+    add_part(&old, "third", 100);
+    add_part(&old, "second", 20);
+    add_block(&a, "third", SAIKAI_U8, 150);
+    add_part(&a, "second", 140);
+    add_block(&a, "as it was", SAIKAI_U8, 90000);
+    a.blocks[1].previous = 2;
+    add_block(&a, "second", SAIKAI_U8, 30);
+    assert_int_equal(sk_previous_match(&a, &old), 0);
+    assert_int_equal(a.blocks[0].previous, 1); /* 140 of the first one, 120 of the second */
+    assert_int_equal(a.blocks[1].previous, 2);
+    assert_int_equal(a.blocks[2].previous, 1); /* 30 of 320 that are not there as they are */
+    a.blocks[0].previous = a.blocks[1].previous = a.blocks[2].previous = 0;
+    assert_int_equal(sk_previous_match(&a, &old), 0);
+    assert_int_equal(a.blocks[0].previous | a.blocks[1].previous | a.blocks[2].previous, 0); /* not of all */
+    assert_int_equal(sk_previous_home(&old, "second"), 1);
+    assert_int_equal(sk_previous_home(&old, "third"), 2);
+    assert_int_equal(sk_previous_home(&old, "fourth"), 0);
     sk_ska_free(&a);
     sk_ska_free(&old);
 }
@@ -432,6 +471,7 @@ int main(void)
         cmocka_unit_test(a_store_knows_its_archives),
         cmocka_unit_test(many_classes_are_told_apart),
         cmocka_unit_test(files_are_found_by_their_names),
+        cmocka_unit_test(blocks_of_several_classes_build_on_most_of_them),
         cmocka_unit_test(every_other_byte_is_judged_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,28 +163,118 @@ static uint32_t block_at(const struct sk_ska *a, const char *key, uint64_t place
     return found;
 }
 
-/* A class with few of all bytes is not worth needing another archive for; variables have many classes. */
+/* Classes of the archive before, in the order of their keys. */
+static int by_key(const void *x, const void *y)
+{
+    const struct sk_ska_class *const *a = x, *const *b = y;
+    return strcmp((*a)->key, (*b)->key);
+}
+
+/* The blocks of an archive before, for classes whose own blocks do not tell. */
+struct shared {
+    const struct sk_ska *before;
+    const struct sk_ska_class **sorted; /* its classes */
+    uint64_t *mine;                     /* of each of its classes the bytes of that one in the block that is asked about */
+};
+
+static int shared_new(struct shared *s, const struct sk_ska *before)
+{
+    *s = (struct shared){before, malloc((before->class_count + 1) * sizeof *s->sorted), calloc(before->class_count + 1, sizeof *s->mine)};
+    if (!s->sorted || !s->mine)
+        return SAIKAI_ENOMEM;
+    for (size_t c = 0; c < before->class_count; c++)
+        s->sorted[c] = &before->classes[c];
+    if (before->class_count)
+        qsort(s->sorted, before->class_count, sizeof *s->sorted, by_key);
+    return 0;
+}
+
+static void shared_free(struct shared *s)
+{
+    free(s->sorted);
+    free(s->mine);
+}
+
+/* What the archive before has for the class of this key; NULL: it has none. */
+static uint64_t *mine_of(const struct shared *s, const char *key)
+{
+    const struct sk_ska_class want = {.key = (char *)(uintptr_t)key}, *one = &want,
+                              **found = bsearch(&one, s->sorted, s->before->class_count, sizeof *s->sorted, by_key);
+    return found ? &s->mine[*found - s->before->classes] : NULL;
+}
+
+/* Of the blocks before the one that has most of the classes of block i, as far as these are as long there; 0: none, else its number and 1. */
+static uint32_t most_shared(const struct shared *s, const struct sk_ska *a, size_t i)
+{
+    const struct sk_ska_block *b = &a->blocks[i];
+    uint32_t found = 0;
+    uint64_t most = 0;
+    for (int add = 1; add >= 0; add--) {
+        for (uint32_t k = 0; k < b->count; k++) {
+            uint64_t *mine = mine_of(s, a->classes[a->parts[b->first + k].class].key);
+            if (mine)
+                *mine = add ? *mine + a->parts[b->first + k].size_bytes : 0;
+        }
+        for (size_t n = 0; n < s->before->block_count && add; n++) {
+            const struct sk_ska_block *below = &s->before->blocks[n];
+            uint64_t both = 0;
+            for (uint32_t k = 0; k < below->count; k++) {
+                const struct sk_ska_part *p = &s->before->parts[below->first + k];
+                both += p->size_bytes < s->mine[p->class] ? p->size_bytes : s->mine[p->class];
+            }
+            found = both > most ? (uint32_t)n + 1 : found;
+            most = both > most ? both : most;
+        }
+    }
+    return found;
+}
+
+/* A class with few of all bytes is not worth needing another archive for; variables have many classes. Where that one is needed already, few are those of what is
+ * not there as it is. */
 int sk_previous_match(struct sk_ska *a, const struct sk_ska *previous)
 {
-    uint64_t all = 0, *total = calloc(a->class_count, sizeof *total),
-             *before = calloc(a->class_count, sizeof *before);
-    int rc = total && before ? 0 : SAIKAI_ENOMEM;
+    struct shared shared;
+    uint64_t all = 0, open = 0, *total = calloc(a->class_count + 1, sizeof *total), *before = calloc(a->class_count + 1, sizeof *before);
+    int rc = shared_new(&shared, previous), needed = 0;
+    rc = total && before ? rc : SAIKAI_ENOMEM;
     for (size_t i = 0; i < a->block_count && !rc; i++) {
         int64_t c = key_class(a, i);
+        needed |= a->blocks[i].previous != 0;
         all += a->blocks[i].size_bytes;
+        open += a->blocks[i].previous ? 0 : a->blocks[i].size_bytes;
         if (c >= 0)
             total[c] += a->blocks[i].size_bytes;
     }
+    all = needed ? open : all;
     for (size_t i = 0; i < a->block_count && !rc; i++) {
         int64_t c = key_class(a, i);
         uint64_t n = a->blocks[i].size_bytes;
         if (c < 0 || a->blocks[i].previous || a->blocks[i].own) /* some take from others already */
             continue;
-        if (total[c] >= all / (a->classes[c].type == SAIKAI_U8 ? LEAST_SHARE : LEAST_SHARE_NUMBERS))
-            a->blocks[i].previous = block_at(previous, a->classes[c].key, before[c] + n / 2);
+        if (total[c] >= all / (a->classes[c].type == SAIKAI_U8 ? LEAST_SHARE : LEAST_SHARE_NUMBERS) &&
+            !(a->blocks[i].previous = block_at(previous, a->classes[c].key, before[c] + n / 2)))
+            a->blocks[i].previous = most_shared(&shared, a, i);
         before[c] += n;
     }
+    shared_free(&shared);
     free(total);
     free(before);
     return rc;
+}
+
+uint32_t sk_previous_home(const struct sk_ska *previous, const char *key)
+{
+    const struct sk_ska_class bytes = {(char *)(uintptr_t)key, SAIKAI_U8, 0, 0};
+    int64_t class = sk_ska_find_class(previous, &bytes);
+    uint32_t found = 0;
+    uint64_t most = 0;
+    for (size_t b = 0; b < previous->block_count && class >= 0; b++)
+        for (uint32_t k = 0; k < previous->blocks[b].count; k++) {
+            const struct sk_ska_part *p = &previous->parts[previous->blocks[b].first + k];
+            if (p->class == class && p->size_bytes > most) {
+                most = p->size_bytes;
+                found = (uint32_t)b + 1;
+            }
+        }
+    return found;
 }

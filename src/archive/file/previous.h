@@ -37,8 +37,10 @@ int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **previous, 
                     struct saikai_error *err);
 
 /* For an archive that is made: blocks of one class build on those of the same class, each
- * on the one that holds the same stretch of it. SAIKAI_ENOMEM. */
+ * on the one that holds the same stretch of it; those whose largest class has no block of its own there, on the one that has most of their classes. SAIKAI_ENOMEM. */
 int sk_previous_match(struct sk_ska *a, const struct sk_ska *previous);
+/* The block that holds most of a class of bytes; 0: it has none, else its number and 1. */
+uint32_t sk_previous_home(const struct sk_ska *previous, const char *key);
 /* 1: block i holds bytes alone, on which blocks build also where there is too little memory for those of variables. */
 int sk_previous_usable(const struct sk_ska *a, size_t i);
 

@@ -126,6 +126,11 @@ int sk_ska_drop_classes(struct sk_ska *a, size_t first)
     return set_class_table(a, a->class_slots ? a->class_slots : 64);
 }
 
+int64_t sk_ska_find_class(const struct sk_ska *a, const struct sk_ska_class *c)
+{
+    return a->class_slots ? (int64_t)*class_place(a, c) - 1 : -1;
+}
+
 int sk_ska_add_class(struct sk_ska *a, const struct sk_ska_class *c)
 {
     if (a->class_count >= a->class_slots / 2 && set_class_table(a, a->class_slots ? 2 * a->class_slots : 64))

@@ -87,6 +87,8 @@ void sk_ska_free(struct sk_ska *a);
 /* Forget all but the files. */
 void sk_ska_clear_blocks(struct sk_ska *a);
 
+/* The index of a class, -1: there is none like it. */
+int64_t sk_ska_find_class(const struct sk_ska *a, const struct sk_ska_class *c);
 /* Append; the index of the new one, or SAIKAI_ENOMEM. Strings are copied. */
 int sk_ska_add_file(struct sk_ska *a, const struct sk_ska_file *f);
 int sk_ska_add_entry(struct sk_ska *a, const struct sk_ska_entry *e);

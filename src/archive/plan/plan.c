@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OWN_BLOCK = 1 << 20 };
+enum { OWN_BLOCK = 1 << 20, LOOKED_UP = 4 << 10 };
 
 void sk_ska_plan_uncut(struct sk_ska_plan *p)
 {
@@ -419,6 +419,7 @@ static int cut_skeletons(struct sk_ska_plan *p, struct saikai_error *err)
     struct pieces l = {0};
     struct cutter c = {.p = p, .unit = p->bytes_unit};
     size_t first = p->a.class_count;
+    uint32_t home = 0; /* the block before that the open one may build on */
     int rc = skeletons(p, &l);
     if (!rc && p->opt.scheme == SK_SCHEME_AUTO)
         rc = sk_small_merge(p, first, l.list, l.n);
@@ -428,8 +429,11 @@ static int cut_skeletons(struct sk_ska_plan *p, struct saikai_error *err)
         uint64_t bytes = l.list[i].bytes;
         for (k = i + 1; k < l.n && l.list[k].class_index == l.list[i].class_index; k++)
             bytes += l.list[k].bytes;
-        if (bytes > OWN_BLOCK) /* large classes are compressed at the same time as others */
+        uint32_t there = p->previous && bytes > LOOKED_UP ? sk_previous_home(p->previous->a, p->a.classes[l.list[i].class_index].key) : 0;
+        /* large classes are compressed at the same time as others, and a block builds on one before alone */
+        if (bytes > OWN_BLOCK || (there && home && there != home))
             cutter_end_block(&c);
+        home = there ? there : home;
         rc = cut_pieces(p, &c, &l.list[i], k - i, err);
     }
     cutter_end_block(&c);

@@ -15,8 +15,17 @@ static void key_of_ending(const char *key, char *out, size_t cap)
     snprintf(out, cap, "%.*s*%s", (int)(name - key), key, dot && strlen(dot) <= ENDING ? dot : "");
 }
 
-/* New classes in place of those from `first` on; to[k]: which one the k-th of them has become. */
-static int rename_classes(struct sk_ska *a, size_t first, size_t count, const uint64_t *bytes, uint32_t *to)
+/* Whether a class is to be that of its ending. In the archive before it stands as one or the other, whatever it has now: of a tree of which little changed there are
+ * few classes left, and one of them grows beyond LITTLE. */
+static int is_small(const struct sk_ska *before, const char *key, const char *ending, uint64_t bytes, int many)
+{
+    if (before && sk_previous_home(before, key))
+        return 0;
+    return (many && bytes < LITTLE) || (before && sk_previous_home(before, ending));
+}
+
+/* New classes in place of those from `first` on; to[k]: which one the k-th of them has become. before: NULL, or the archive before; many: there are many of them. */
+static int rename_classes(struct sk_ska *a, size_t first, size_t count, const uint64_t *bytes, const struct sk_ska *before, int many, uint32_t *to)
 {
     struct sk_ska_class *old = malloc((count + 1) * sizeof *old);
     int rc = old ? 0 : SAIKAI_ENOMEM;
@@ -29,10 +38,9 @@ static int rename_classes(struct sk_ska *a, size_t first, size_t count, const ui
     for (size_t k = 0; k < count && old; k++) {
         char key[1024];
         struct sk_ska_class c = old[k];
-        if (bytes[k] < LITTLE) {
-            key_of_ending(c.key, key, sizeof key);
+        key_of_ending(c.key, key, sizeof key);
+        if (is_small(before, c.key, key, bytes[k], many))
             c.key = key;
-        }
         int at = rc ? rc : sk_ska_add_class(a, &c);
         rc = at < 0 ? at : 0;
         to[k] = rc ? 0 : (uint32_t)at;
@@ -44,19 +52,21 @@ static int rename_classes(struct sk_ska *a, size_t first, size_t count, const ui
 
 int sk_small_merge(struct sk_ska_plan *p, size_t first, struct sk_small_piece *list, size_t n)
 {
+    const struct sk_ska *before = p->previous ? p->previous->a : NULL;
     size_t count = p->a.class_count - first;
     uint64_t all = 0, *bytes = NULL;
     uint32_t *to = NULL;
     for (size_t i = 0; i < n; i++)
         all += list[i].bytes;
-    if (count <= MANY || all / count > LITTLE_MEAN)
+    int many = count > MANY && all / count <= LITTLE_MEAN;
+    if (!many && (!before || !count))
         return 0;
     bytes = calloc(count, sizeof *bytes);
     to = malloc(count * sizeof *to);
     int rc = bytes && to ? 0 : SAIKAI_ENOMEM;
     for (size_t i = 0; i < n && !rc; i++)
         bytes[list[i].class_index - first] += list[i].bytes;
-    rc = rc ? rc : rename_classes(&p->a, first, count, bytes, to);
+    rc = rc ? rc : rename_classes(&p->a, first, count, bytes, before, many, to);
     for (size_t i = 0; i < n && !rc; i++)
         list[i].class_index = to[list[i].class_index - first];
     free(bytes);

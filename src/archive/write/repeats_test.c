@@ -116,6 +116,28 @@ static void what_did_not_change(void **state)
     assert_true(one > FILE_BYTES / 2 && one < FILE_BYTES + FILE_BYTES / 50);
 }
 
+/* A tree of which a line in a few files changed, of the endings with less in the archive before: they take what changed. */
+static void a_tree_of_which_little_changed(void **state)
+{
+    enum { TREE = 120, TEXT = 3 << 10, EVERY = 24 };
+    (void)state;
+    static char text[TREE][TEXT], name[TREE][32];
+    static const char *const endings[] = {"c", "c", "h", "md"};
+    struct sk_archive_input in[TREE];
+    for (int i = 0; i < TREE; i++) {
+        snprintf(name[i], sizeof name[i], "file%d.%s", i, endings[i % 4]);
+        for (int k = 0; k < TEXT; k++)
+            text[i][k] = k % 60 == 59 ? '\n' : (char)('a' + noise() % 26);
+        in[i] = (struct sk_archive_input){NULL, name[i], text[i], TEXT};
+    }
+    uint64_t alone = stored("tree.ska", NULL, in, TREE, 0);
+    for (int i = 0; i < TREE; i += EVERY)
+        memset(text[i + 2] + 600, '-', 40), memset(text[i + 3] + 600, '=', 40);
+    uint64_t changed = stored("changed.ska", at("tree.ska"), in, TREE, 0);
+    if (changed > 2 * TREE / EVERY * alone / TREE / 3)
+        fail_msg("%llu bytes, %llu alone", (unsigned long long)changed, (unsigned long long)alone);
+}
+
 static void the_highest_level_takes_the_fewest_bytes(void **state)
 {
     (void)state;
@@ -139,6 +161,7 @@ int main(void)
         cmocka_unit_test(one_content_under_several_names),
         cmocka_unit_test(repeats_at_other_places),
         cmocka_unit_test(what_did_not_change),
+        cmocka_unit_test(a_tree_of_which_little_changed),
         cmocka_unit_test(the_highest_level_takes_the_fewest_bytes),
         cmocka_unit_test(no_file_is_left_open),
     };

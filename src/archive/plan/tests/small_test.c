@@ -99,11 +99,44 @@ static void each_ending_is_a_class(void **state)
     sk_ska_free(&p.a);
 }
 
+/* As in the archive before, however few they are and how much they have now: what was one class stays one, and what was with its like stays there. */
+static void as_in_the_archive_before(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *becomes;
+    } files[] = {{"skeleton:bytes:grown.c", "skeleton:bytes:*.c"}, {"skeleton:bytes:large.c", "skeleton:bytes:large.c"}, {"skeleton:bytes:new.h", "skeleton:bytes:new.h"}};
+    static const char *const before[] = {"skeleton:bytes:*.c", "skeleton:bytes:large.c"};
+    struct sk_ska old = {0};
+    struct sk_opened opened = {.a = &old};
+    struct sk_ska_plan p = {.previous = &opened};
+    struct sk_small_piece list[3];
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        sk_ska_add_class(&old, &(struct sk_ska_class){(char *)(uintptr_t)before[i], SAIKAI_U8, 0, 0});
+        sk_ska_add_block(&old);
+        sk_ska_add_part(&old, (uint32_t)i);
+        sk_ska_add_segment(&old, &(struct sk_ska_segment){0, 0, {1, 1, 100}, 0});
+        sk_ska_close_part(&old);
+        sk_ska_close_block(&old);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        sk_ska_add_class(&p.a, &(struct sk_ska_class){(char *)(uintptr_t)files[i].name, SAIKAI_U8, 0, 0});
+        list[i] = (struct sk_small_piece){i, i, 0, i ? 10 : 2 * LITTLE};
+    }
+    assert_int_equal(sk_small_merge(&p, 0, list, 3), 0);
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(p.a.classes[list[i].class_index].key, files[i].becomes);
+    p.previous = NULL;
+    sk_ska_free(&p.a);
+    sk_ska_free(&old);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_many_with_little_are_merged),
         cmocka_unit_test(each_ending_is_a_class),
+        cmocka_unit_test(as_in_the_archive_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
