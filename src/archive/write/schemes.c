@@ -405,6 +405,17 @@ static int is_less_than_before(const struct sk_ska_plan *p, const struct sk_arch
     return (double)builds >= NEARLY_ALL * (double)st->raw_bytes && (double)st->stored_bytes * (double)raw <= LESS * (double)stored * (double)st->raw_bytes;
 }
 
+/* What is nearly all in the archive before is nowhere shorter. Where that is a stream, what changed is in no class of it, but a stream after that one may have
+ * nearly all of it. */
+static int nothing_is_less(const struct sk_ska_plan *p, const struct sk_archive_stats *st)
+{
+    enum { LITTLE = 64, NEXT_TO_NOTHING = 1024 };
+    int stream = p->previous && is_stream(p->previous);
+    if (p->a.previous && st->stored_bytes < st->raw_bytes / (stream ? NEXT_TO_NOTHING : LITTLE))
+        return 1;
+    return !stream && is_less_than_before(p, st);
+}
+
 /* By samples of each variable; then whatever else leaves less. */
 static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
                       struct sk_archive_stats *st, struct saikai_error *err)
@@ -413,8 +424,7 @@ static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
     int done = 0, rc = write_first(p, to, twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0, st, &share, &done, err);
     /* what the samples of `auto` said */
     uint64_t near = p->near_bytes, dense = p->dense_bytes;
-    /* what is nearly all in the archive before is nowhere shorter */
-    if (!rc && ((p->a.previous && st->stored_bytes < st->raw_bytes / 64) || is_less_than_before(p, st)))
+    if (!rc && nothing_is_less(p, st))
         return 0;
     struct sk_beside b = {0};
     uint64_t was = st->stored_bytes;
