@@ -145,16 +145,30 @@ static int claim_later(const char *dir, struct sk_job *j, const struct saikai_er
     return 0;
 }
 
+/* The file `job` was lost, as by a purge: what else says which store this is. 1: it is found. */
+static int find_store(const char *dir, const struct sk_job *j, struct sk_id *store)
+{
+    struct sk_state st;
+    struct sk_owner last = {0};
+    if (!sk_state_load(dir, &st, NULL) && !sk_id_none(st.store)) {
+        *store = st.store;
+        return 1;
+    }
+    sk_lease_look(dir, 0, &last); /* of a start that was killed */
+    if (strcmp(last.name, j->name) || sk_id_none(last.store))
+        return 0;
+    *store = last.store;
+    return 1;
+}
+
 static int claim(const char *dir, const char *user, struct sk_job *j, struct saikai_error *err)
 {
     struct stat sb;
     struct sk_job made = *j;
     struct saikai_error why = {0};
-    struct sk_state st;
-    int waiting = sk_local_unclaimed(user, j->name, dir, &made.store);
-    if (!waiting)
-        made.store = !sk_state_load(dir, &st, NULL) && !sk_id_none(st.store) ? st.store /* the file `job` was lost */
-                                                                             : sk_id_random();
+    int waiting = sk_local_unclaimed(user, j->name, dir, &made.store), lost = !waiting && find_store(dir, j, &made.store);
+    if (!waiting && !lost)
+        made.store = sk_id_random();
     int rc = stat(dir, &sb) ? sk_fail_errno(&why, errno, "cannot look at %s", dir) : 0;
     if (!rc) {
         made.inode = (uint64_t)sb.st_ino;
@@ -163,7 +177,8 @@ static int claim(const char *dir, const char *user, struct sk_job *j, struct sai
         rc = sk_job_claim(dir, &made, &why);
     }
     if (!rc && made.adopted)
-        sk_log(SK_LOG_NOTICE, "%s was made by an older version: from now on it is the store of job %s", dir, made.name);
+        sk_log(SK_LOG_NOTICE, "%s %s: from now on it is the store of job %s", dir,
+               lost ? "has lost the file that says whose it is" : "was made by an older version", made.name);
     if (rc && rc != SAIKAI_EEXIST && is_passing(why.sys_errno))
         rc = claim_later(dir, &made, &why);
     if (!rc)
@@ -368,6 +383,8 @@ static int take_lease(void *arg, struct saikai_error *err)
     struct errand *e = arg;
     struct saikai_error why = {0};
     int rc = sk_lease_take(e->place, &e->self, e->timeout, &e->lease, &why);
+    if (!rc)
+        sk_lease_of(e->lease, &e->st.job);
     if (rc == SAIKAI_EBUSY && e->tells)
         tell_refusal(e, why.text);
     if (rc && err)

@@ -317,11 +317,29 @@ static void a_store_that_does_not_say_whose_it_is(void **state)
     assert_false(a.job.adopted);
     shell("rm prefix/job");
     start(&again);
-    world_expect("prefix was made by an older version: from now on it is the store of job a", 1);
+    world_expect("prefix has lost the file that says whose it is: from now on it is the store of job a", 1);
+    world_expect("was made by an older version", 0);
     assert_true(again.job.adopted && sk_id_same(again.job.store, a.job.store));
     again.from = 30;
     start(&again);
-    world_expect("was made by an older version", 0); /* once */
+    world_expect("has lost the file", 0); /* once */
+    again.until = 40;
+    start(&again);
+    /* the state, too; the lease of a start that was killed is there */
+    struct sk_owner o;
+    struct sk_buf b = {0};
+    char path[PATH_MAX];
+    shell("rm prefix/job prefix/state");
+    sk_owner_self("a", NULL, 0, &o);
+    o.store = a.job.store;
+    snprintf(path, sizeof path, "%s/prefix/" SK_LEASE_FILE, world.dir);
+    assert_int_equal(sk_owner_encode(&o, &b, NULL), 0);
+    assert_int_equal(sk_io_replace(path, b.data, b.len, NULL), 0);
+    sk_buf_free(&b);
+    again.from = 40;
+    again.until = 0;
+    start(&again);
+    assert_true(sk_id_same(again.job.store, a.job.store));
 }
 
 /* What an older version left on the node, under the name of the job alone, goes on under the new name, unless there is one already. */

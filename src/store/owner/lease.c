@@ -28,7 +28,7 @@
 struct sk_lease {
     char dir[PATH_MAX], path[PATH_MAX];
     struct sk_owner self;
-    struct sk_job job; /* to be made dir's, when that is nobody's; without a name: none is */
+    struct sk_job job; /* to be made dir's, when that is nobody's (any more); without a name: none is */
     double timeout, period;
     int held; /* the file was made */
     char taken_by[400];
@@ -255,7 +255,55 @@ static void lose_to(struct sk_lease *l, const struct sk_owner *o, const char *ho
     lose(l, why);
 }
 
-/* The file is gone. Somebody may have had the store and left it; else it is made again. */
+static struct sk_job job_of(struct sk_lease *l)
+{
+    pthread_mutex_lock(&l->lock);
+    struct sk_job j = l->job;
+    pthread_mutex_unlock(&l->lock);
+    return j;
+}
+
+/* Make dir this job's, should it be nobody's. *own is what is written then. */
+static int claim(struct sk_lease *l, struct sk_job *own)
+{
+    struct stat sb;
+    if (sk_io_mkdirs_lasting(l->dir, NULL) || stat(l->dir, &sb))
+        return SAIKAI_EIO;
+    snprintf(own->place, sizeof own->place, "%s", l->dir);
+    own->inode = (uint64_t)sb.st_ino;
+    own->unclaimed = 0;
+    return sk_job_claim(l->dir, own, NULL);
+}
+
+/* The directory is this job's, or becomes it: 0; SAIKAI_EBUSY: another store is there; else it may be possible later. */
+static int find_job_there(struct sk_lease *l)
+{
+    struct sk_job found, own = job_of(l);
+    char why[400];
+    if (!*own.name)
+        return 0; /* whose it is, is another's affair */
+    int rc = sk_job_load(l->dir, &found, NULL);
+    if (rc == SAIKAI_ENOENT && !(rc = claim(l, &own)))
+        found = own;
+    if (rc)
+        return rc == SAIKAI_EEXIST ? SAIKAI_EIO : rc; /* somebody was faster: whose it is, the next look tells */
+    if (sk_id_same(found.store, l->self.store))
+        return 0;
+    snprintf(why, sizeof why, "is by now the store of job %s, which was begun anew while it was away", found.name);
+    lose(l, why);
+    return SAIKAI_EBUSY;
+}
+
+/* `job` alone may be gone: file systems are purged of what is old. */
+static void keep_job(struct sk_lease *l)
+{
+    struct sk_job found, own = job_of(l);
+    if (*own.name && sk_job_load(l->dir, &found, NULL) == SAIKAI_ENOENT)
+        claim(l, &own);
+}
+
+/* The file is gone, and maybe all that was there: somebody may have had the store and left it; else both are made again, `job` first, so
+ * that the files which follow are of a store that is known. */
 static void make_again(struct sk_lease *l)
 {
     struct sk_buf b = {0};
@@ -265,7 +313,7 @@ static void make_again(struct sk_lease *l)
         return;
     if (begun && !sk_state_load(l->dir, &now, NULL) && now.incarnation > begun)
         lose(l, "was used by a later start of this job while this one was silent");
-    else if (!sk_owner_encode(&l->self, &b, NULL) && !sk_note_create(l->dir, SK_LEASE_FILE, &b, NULL))
+    else if (!find_job_there(l) && !sk_owner_encode(&l->self, &b, NULL) && !sk_note_create(l->dir, SK_LEASE_FILE, &b, NULL))
         l->held = 1;
     sk_buf_free(&b);
 }
@@ -277,33 +325,10 @@ static void renew(struct sk_lease *l)
     int rc = read_lease(l->path, &now, NULL);
     if (!rc && !sk_id_same(now.token, l->self.token))
         lose_to(l, &now, "was taken over, since this job was silent for too long, by");
-    else if (!rc)
-        utimensat(AT_FDCWD, l->path, NULL, 0); /* the file system's own time */
+    else if (!rc && !utimensat(AT_FDCWD, l->path, NULL, 0)) /* the file system's own time */
+        keep_job(l);
     else if (rc == SAIKAI_ENOENT)
         make_again(l);
-}
-
-/* The directory is this job's, or becomes it: 0; SAIKAI_EBUSY: another store is there; else it may be possible later. */
-static int find_job_there(struct sk_lease *l)
-{
-    struct sk_job found, own = l->job;
-    struct stat sb;
-    char why[400];
-    int rc = sk_job_load(l->dir, &found, NULL);
-    if (rc == SAIKAI_ENOENT && !sk_io_mkdirs_lasting(l->dir, NULL) && !stat(l->dir, &sb)) {
-        snprintf(own.place, sizeof own.place, "%s", l->dir);
-        own.inode = (uint64_t)sb.st_ino;
-        own.unclaimed = 0;
-        rc = sk_job_claim(l->dir, &own, NULL);
-        found = own;
-    }
-    if (rc)
-        return rc == SAIKAI_EEXIST ? SAIKAI_EIO : rc; /* somebody was faster: whose it is, the next look tells */
-    if (sk_id_same(found.store, l->self.store))
-        return 0;
-    snprintf(why, sizeof why, "is by now the store of job %s, which was begun anew while it was away", found.name);
-    lose(l, why);
-    return SAIKAI_EBUSY;
 }
 
 /* Nothing is held so far. */
@@ -312,7 +337,7 @@ static void join(struct sk_lease *l)
     struct sk_owner o;
     struct timespec renewed;
     struct saikai_error why = {0};
-    if (*l->job.name && find_job_there(l))
+    if (find_job_there(l))
         return;
     int rc = try_once(l, l->timeout, &o, &renewed, &why);
     if (rc == SAIKAI_EEXIST && sk_id_same(l->seen, o.token) && !same_time(l->renewed, renewed))
@@ -464,6 +489,13 @@ void sk_lease_begun(struct sk_lease *l, uint32_t incarnation)
 {
     if (l)
         atomic_store(&l->begun, incarnation);
+}
+
+void sk_lease_of(struct sk_lease *l, const struct sk_job *job)
+{
+    pthread_mutex_lock(&l->lock);
+    l->job = *job;
+    pthread_mutex_unlock(&l->lock);
 }
 
 int sk_lease_post(struct sk_lease *l, const char *path, int open, const void *text, size_t bytes)

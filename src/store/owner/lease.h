@@ -24,6 +24,9 @@ int sk_lease_take(const char *dir, const struct sk_owner *self, double timeout_s
  * (where dir is nobody's, it becomes this job's first), or loses it when somebody else has it by then. Never blocks. */
 int sk_lease_take_later(const char *dir, const struct sk_owner *self, double timeout_s, const struct sk_job *job,
                         struct sk_lease **out, struct saikai_error *err);
+/* Whose dir is, which sk_lease_take does not know: where somebody removes what is in dir while the lease is held (`rm -r`, a file system
+ * that is purged), dir is made this job's again. */
+void sk_lease_of(struct sk_lease *l, const struct sk_job *job);
 /* Which start of the job this is: while the lease was away, one that is higher may have come and gone. */
 void sk_lease_begun(struct sk_lease *l, uint32_t incarnation);
 /* Have the thread replace path with this text (copied) when it next renews the lease, and at the end: as long as the lease is held. Of

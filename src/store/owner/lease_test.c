@@ -274,6 +274,53 @@ static void test_come_and_gone(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
+/* Somebody removes the store of a job that runs, or a purge what is old in it: what the job makes again is its own store, and no other's. */
+static void test_removed_meanwhile(void **state)
+{
+    (void)state;
+    struct sk_lease *l;
+    struct sk_job found;
+    struct saikai_error err = {0};
+    char path[128];
+    snprintf(path, sizeof path, "%s/" SK_JOB_FILE, dir);
+    assert_int_equal(take(3600, &l, NULL), 0);
+    sk_lease_of(l, &job);
+    assert_int_equal(sk_io_rmtree(dir, NULL), 0);
+    assert_int_equal(mkdir(dir, 0700), 0); /* by whatever writes there next */
+    if (sk_lease_check(dir, sk_lease_token(l), 60, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(sk_job_load(dir, &found, NULL), 0);
+    assert_true(sk_id_same(found.store, job.store) && !strcmp(found.name, job.name) && !strcmp(found.place, dir));
+    sk_lease_release(l);
+    assert_int_equal(take(0.6, &l, NULL), 0); /* renewed each 0.1 s */
+    sk_lease_of(l, &job);
+    assert_int_equal(unlink(path), 0);
+    for (double until = sk_now() + 60; sk_job_load(dir, &found, NULL) && sk_now() < until;)
+        sk_sleep(0.02);
+    assert_int_equal(sk_job_load(dir, &found, NULL), 0);
+    assert_true(sk_id_same(found.store, job.store));
+    assert_int_equal(sk_lease_is_lost(l), 0);
+    sk_lease_release(l);
+}
+
+/* It was removed, and another job has begun there and ended meanwhile: nothing is written there. */
+static void test_removed_and_taken(void **state)
+{
+    (void)state;
+    struct sk_lease *l;
+    struct sk_job other = {.name = "other", .store = sk_id_random()};
+    struct saikai_error err = {0};
+    assert_int_equal(take(3600, &l, NULL), 0);
+    sk_lease_of(l, &job);
+    assert_int_equal(sk_io_rmtree(dir, NULL), 0);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    assert_int_equal(sk_job_claim(dir, &other, NULL), 0);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 60, &err), SAIKAI_EBUSY);
+    assert_non_null(strstr(err.text, "is by now the store of job other"));
+    sk_lease_release(l);
+    assert_int_equal(access(lease_path(), F_OK), -1);
+}
+
 static int later(struct sk_lease **l)
 {
     struct sk_owner o = self();
@@ -460,6 +507,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_taken_over, begin, end),
         cmocka_unit_test_setup_teardown(test_look_before_writing, begin, end),
         cmocka_unit_test_setup_teardown(test_come_and_gone, begin, end),
+        cmocka_unit_test_setup_teardown(test_removed_meanwhile, begin, end),
+        cmocka_unit_test_setup_teardown(test_removed_and_taken, begin, end),
         cmocka_unit_test_setup_teardown(test_later, begin, end),
         cmocka_unit_test_setup_teardown(test_not_now, begin, end),
         cmocka_unit_test_setup_teardown(test_posts_need_the_store, begin, end),
