@@ -160,7 +160,7 @@ static void leave_seat(struct sk_archive_delta *g, struct seat *s)
 
 /* ---- one part after the one below ---- */
 
-/* 1: forms whose streams come after those of the part below. */
+/* 1: forms whose streams may come after those of the part below. */
 static int builds(const struct sk_recipe *r)
 {
     return r->form == SK_FORM_BYTES || r->form == SK_FORM_RECORDS || sk_form_apart(r->form);
@@ -204,18 +204,38 @@ static int bytes_may_be_less(struct seat *s, const struct sk_part *p, const stru
     static const double PERHAPS = 1.1, NEARLY = 0.95, HARDLY = 1.02, CLEARLY = 0.8, SOME = 0.98;
     int text = c->by.form != SK_FORM_ROWS_AFTER, rows = c->alone->form == SK_FORM_ROWS || c->alone->form == SK_FORM_WIDE;
     double alone, after;
-    if (c->numbers && c->bytes > 0 && c->alone_bytes > 0 &&
-        (text ? (1 - sk_after_same_lines(p, below)) * c->alone_bytes >= NEARLY * now : c->bytes <= CLEARLY * c->alone_bytes))
-        return 0;
+    if (c->numbers && c->bytes > 0 && c->alone_bytes > 0) {
+        if (text && (1 - sk_after_same_lines(p, below)) * c->alone_bytes >= NEARLY * now)
+            return 0;
+        if (!text && c->bytes <= CLEARLY * c->alone_bytes) /* rows that stand in another order are not found by columns */
+            return sk_after_moved(&s->room, p, below);
+    }
     after = sk_after_bytes_take(&s->room, p, below, &alone);
     return after < (rows ? HARDLY : PERHAPS) * now && (!rows || after < SOME * alone);
+}
+
+/* Whether a part, which takes so many bytes by now, is to be made as bytes after those below, too. */
+static int ask_as_bytes(struct seat *s, const struct sk_part *p, const struct sk_after_chance *c, const struct by_itself *alone, const struct sk_part *below, size_t now)
+{
+    static const double CHANGED = 0.85, DENSE = 0.97, REPEATS = 1.0 / 64;
+    const struct sk_recipe *r = c->alone;
+    if (sk_after_is_plain(c, 0))
+        return 1;
+    if (!builds(r)) /* of variables, what is somewhere else there */
+        return c->numbers && sk_after_is_clear(c) && sk_after_moved(&s->room, p, below);
+    /* what filters and records make of bytes is not told by a piece, but that they have been compressed already; where numbers take much less than alone, they
+     * have changed, and bytes are others */
+    int dense = alone->data && (double)alone->bytes > DENSE * (double)p->size_bytes;
+    double by_itself = alone->data ? (double)alone->bytes : sk_after_alone(c, now);
+    if (dense || ((r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter)) && (double)now > CHANGED * by_itself))
+        return sk_after_repeats(p, below) > REPEATS;
+    return bytes_may_be_less(s, p, c, below, (double)now);
 }
 
 /* A part as what it is alone, or after the one below, whichever is shorter. known: its rows are those of its pieces, as same_rows has it. */
 static int encode_part(struct seat *s, struct sk_part *p, const struct sk_after_chance *c, const struct by_itself *alone, int known,
                        const struct sk_part *const *below, struct saikai_error *err)
 {
-    static const double CHANGED = 0.85, DENSE = 0.97;
     size_t start = s->out.len;
     const struct sk_recipe *r = c->alone;
     int rc = 0;
@@ -224,16 +244,11 @@ static int encode_part(struct seat *s, struct sk_part *p, const struct sk_after_
     if (!*below || !(*below)->size_bytes || r->form == SK_FORM_TAKE)
         return sk_buf_ok(&s->out) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
     in_file_order(p);
-    if (c->numbers && (!alone->data || !sk_after_is_hopeless(c, p->size_bytes, alone->bytes))) {
+    if (c->numbers && !sk_after_is_plain(c, 1) && (!alone->data || !sk_after_is_hopeless(c, p->size_bytes, alone->bytes))) {
         s->room.coder.same_rows = known;
         rc = encode_after(s, p, &c->by, below, start, err);
     }
-    /* what filters and records make of bytes is not told by a piece, but that they have been compressed already; where numbers take much less than alone, they
-     * have changed, and bytes are others */
-    int dense = alone->data && (double)alone->bytes > DENSE * (double)p->size_bytes;
-    double by_itself = alone->data ? (double)alone->bytes : sk_after_alone(c, s->out.len - start);
-    int unsure = !dense && (r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter)) && (double)(s->out.len - start) > CHANGED * by_itself;
-    if (!rc && builds(r) && (dense || unsure ? sk_after_repeats(p, *below) : bytes_may_be_less(s, p, c, *below, (double)(s->out.len - start)))) {
+    if (!rc && ask_as_bytes(s, p, c, alone, *below, s->out.len - start)) {
         struct sk_recipe by = sk_after_bytes(r);
         rc = encode_after(s, p, &by, below, start, err);
     }
@@ -370,7 +385,7 @@ static int encode_parts(struct sk_archive_delta *g, struct seat *s, size_t i, st
         in_file_order(p);
         if (below[k] && find_places(g, s, p, below[k]))
             rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts");
-        if (!rc && !sk_after_is_clear(chance)) {
+        if (!rc && !sk_after_is_clear(chance) && !sk_after_is_plain(chance, 0)) {
             rc = sk_block_encode_part(c, parts, (int)k, chance->alone, alone, err);
             by_itself = (struct by_itself){alone->data + start, alone->len - start};
         }

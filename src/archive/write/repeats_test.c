@@ -138,6 +138,30 @@ static void a_tree_of_which_little_changed(void **state)
         fail_msg("%llu bytes, %llu alone", (unsigned long long)changed, (unsigned long long)alone);
 }
 
+/* Structures in another order, as of particles that were sorted anew, and such behind some new ones: what is there already is taken from there. */
+static void rows_at_other_places(void **state)
+{
+    enum { ROWS = 20000, NEW = 100, VALUES = 6 };
+    (void)state;
+    static double row[NEW + ROWS][VALUES], one[VALUES];
+    struct sk_archive_input in = {NULL, "rows", row[NEW], sizeof row - sizeof *row * NEW};
+    for (int i = 0; i < NEW + ROWS; i++)
+        for (int k = 0; k < VALUES; k++)
+            row[i][k] = k ? (double)noise() + 1e-8 * (double)noise() : i;
+    uint64_t alone = stored("rows.ska", NULL, &in, 1, 0);
+    for (int i = NEW; i + 5000 < NEW + ROWS; i += 10) {
+        memcpy(one, row[i], sizeof one);
+        memcpy(row[i], row[i + 5000], sizeof one);
+        memcpy(row[i + 5000], one, sizeof one);
+    }
+    uint64_t sorted = stored("sorted.ska", at("rows.ska"), &in, 1, 0);
+    in.data = row;
+    in.bytes = sizeof row;
+    uint64_t longer = stored("longer.ska", at("sorted.ska"), &in, 1, 0);
+    if (sorted > alone / 10 || longer > alone / 20)
+        fail_msg("%llu and %llu bytes, %llu alone", (unsigned long long)sorted, (unsigned long long)longer, (unsigned long long)alone);
+}
+
 static void the_highest_level_takes_the_fewest_bytes(void **state)
 {
     (void)state;
@@ -162,6 +186,7 @@ int main(void)
         cmocka_unit_test(repeats_at_other_places),
         cmocka_unit_test(what_did_not_change),
         cmocka_unit_test(a_tree_of_which_little_changed),
+        cmocka_unit_test(rows_at_other_places),
         cmocka_unit_test(the_highest_level_takes_the_fewest_bytes),
         cmocka_unit_test(no_file_is_left_open),
     };

@@ -17,11 +17,12 @@ static int level_of(const struct sk_recipe *r, int usual)
 struct sk_recipe sk_after_bytes(const struct sk_recipe *r)
 {
     struct sk_recipe same = *r;
-    if (r->backend != SK_BACKEND_ZSTD || sk_form_apart(r->form)) {
+    if (r->backend != SK_BACKEND_ZSTD || (r->form != SK_FORM_BYTES && r->form != SK_FORM_RECORDS)) {
         same.backend = SK_BACKEND_ZSTD;
         same.level = level_of(r, LEVEL);
-        same.form = sk_form_apart(r->form) ? SK_FORM_BYTES : r->form;
     }
+    if (r->form != SK_FORM_RECORDS)
+        same.form = SK_FORM_BYTES;
     if (same.form == SK_FORM_BYTES) /* what filters bring together is not what is below, nor what pieces have been asked as */
         same.filter = 0;
     return same;
@@ -85,29 +86,68 @@ static inline size_t slot_of(uint64_t v)
     return (size_t)(v * 0x9e3779b97f4a7c15u >> (64 - SLOT_BITS));
 }
 
-int sk_after_repeats(const struct sk_part *p, const struct sk_part *below)
+/* Fill is everywhere. */
+static inline int is_fill(uint64_t v)
 {
-    enum { ENOUGH = LOOKS / 64 };
+    return v == (v & 0xff) * 0x0101010101010101u;
+}
+
+/* How many of the words at a thousand places of a part are below; *all: how many there are, without fill. */
+static size_t found_below(const struct sk_part *p, const struct sk_part *below, size_t *all)
+{
     uint64_t word[SLOTS];
     uint8_t used[SLOTS] = {0};
-    size_t found = 0;
-    if (p->size_bytes < LOOKS * WORD || below->size_bytes < WORD)
-        return 1; /* so few that it is soon found out */
-    for (size_t k = 0; k < LOOKS; k++) { /* of two in one slot the last one counts */
+    uint16_t times[SLOTS] = {0};
+    size_t found = 0, step = sk_type_size(below->type); /* numbers of one kind are there as such */
+    *all = 0;
+    for (size_t k = 0; k < LOOKS; k++) { /* of others in one slot the first one counts */
         uint64_t v = word_at(p->raw + (p->size_bytes - WORD) / LOOKS * k);
-        if (v == (v & 0xff) * 0x0101010101010101u) /* fill is everywhere */
+        size_t at = slot_of(v);
+        if (is_fill(v) || (used[at] && word[at] != v))
             continue;
-        word[slot_of(v)] = v;
-        used[slot_of(v)] = 1;
+        word[at] = v;
+        used[at] = 1;
+        times[at]++;
+        ++*all;
     }
-    for (const uint8_t *b = below->raw, *end = b + below->size_bytes - WORD; b <= end && found < ENOUGH; b++) {
+    for (const uint8_t *b = below->raw, *end = b + below->size_bytes - WORD; b <= end && found < *all; b += step) {
         uint64_t v = word_at(b);
         if (used[slot_of(v)] && word[slot_of(v)] == v) {
             used[slot_of(v)] = 0;
-            found++;
+            found += times[slot_of(v)];
         }
     }
-    return found == ENOUGH;
+    return found;
+}
+
+double sk_after_repeats(const struct sk_part *p, const struct sk_part *below)
+{
+    size_t all;
+    return p->size_bytes < LOOKS * WORD || below->size_bytes < WORD ? 1 : (double)found_below(p, below, &all) / LOOKS;
+}
+
+int sk_after_moved(const struct sk_after_room *w, const struct sk_part *p, const struct sk_part *below)
+{
+    static const double MUCH = 0.5, SOME = 1.0 / 64;
+    size_t width = sk_type_size(p->type), n = 0, same = 0, all, found;
+    uint64_t from = 0, end = p->count ? sk_box_count(p->segments[0].box) * width : 0;
+    if (p->size_bytes < LOOKS * WORD || below->size_bytes < WORD)
+        return 0;
+    for (size_t k = 0, i = 0; k < LOOKS; k++) {
+        uint64_t at = (p->size_bytes - WORD) / LOOKS * k, v = word_at(p->raw + at);
+        for (; at >= end && i + 1 < p->count; end += sk_box_count(p->segments[i].box) * width) {
+            from = end;
+            i++;
+        }
+        uint64_t there = w->places[i] + (at - from);
+        same += !is_fill(v) && there <= below->size_bytes - WORD && v == word_at(below->raw + there);
+        n += !is_fill(v);
+    }
+    double changed = n ? 1 - (double)same / (double)n : 0;
+    if (changed < SOME)
+        return 0;
+    found = found_below(p, below, &all);
+    return all && 1 - (double)found / (double)all < MUCH * changed;
 }
 
 /* A word of a line, from behind its first few bytes, which many have; 0: it has no more. */
@@ -179,7 +219,7 @@ static size_t one_piece(struct sk_after_room *w, const struct sk_part *p, const 
     return *n && sk_block_encode(&w->coder, &piece, 1, r, &w->piece, NULL) ? SIZE_MAX : w->piece.len;
 }
 
-enum { PIECE_MOST = 40 << 10, PIECE_LEAST = 8 << 10, PIECES = 4 };
+enum { PIECE_MOST = 40 << 10, PIECE_LEAST = 8 << 10, PIECES = 4, PLAIN_LEAST = 64 << 10 };
 
 /* What leaves more than so much of pieces finds nothing. */
 static const double NOTHING = 0.97;
@@ -267,6 +307,8 @@ struct sk_after_chance sk_after_look(struct sk_after_room *w, const struct sk_pa
     w->coder.places = NULL;
     if (pieces_tell(r) && !sk_after_is_clear(&c) && c.bytes < NOTHING * (double)p->size_bytes)
         c.pieces_alone = about_alone_too(w, p, r);
+    if (!sk_after_is_clear(&c) && c.bytes < NOTHING * (double)p->size_bytes && p->size_bytes >= PLAIN_LEAST)
+        c.plain = sk_after_bytes_take(w, p, *below, &c.plain_alone);
     return c;
 }
 
@@ -284,9 +326,17 @@ int sk_after_saves_too_little(const struct sk_after_chance *c, size_t count)
         if (c[k].alone_bytes <= 0 || (c[k].numbers && c[k].bytes <= 0))
             return 0;
         alone += c[k].alone_bytes;
-        after += c[k].numbers && least_after(&c[k]) < c[k].alone_bytes ? least_after(&c[k]) : c[k].alone_bytes;
+        double least = c[k].numbers && least_after(&c[k]) < c[k].alone_bytes ? least_after(&c[k]) : c[k].alone_bytes;
+        after += c[k].plain > 0 && c[k].plain < least ? c[k].plain : least;
     }
     return after > alone * (1 - SK_AFTER_SAVES + SK_AFTER_ERRS);
+}
+
+int sk_after_is_plain(const struct sk_after_chance *c, int numbers)
+{
+    static const double CLEARLY = 0.6, FAR_LESS = 0.5;
+    double alone = c->alone_bytes > 0 && c->alone_bytes < c->plain_alone ? c->alone_bytes : c->plain_alone;
+    return c->plain > 0 && c->plain < CLEARLY * alone && (!numbers || c->bytes <= 0 || c->plain < FAR_LESS * c->bytes);
 }
 
 /* Samples may err, of predictions the least. */
@@ -300,7 +350,9 @@ int sk_after_is_clear(const struct sk_after_chance *c)
 
 double sk_after_alone(const struct sk_after_chance *c, size_t bytes)
 {
-    static const double ABOUT = 1.03, FAR_LESS = 0.9;
+    static const double ABOUT = 1.03, FAR_LESS = 0.9, PLAINLY = 0.7, QUICK = 0.8;
+    if (c->alone_bytes <= 0 && sk_after_is_plain(c, 0) && (double)bytes < PLAINLY * c->plain_alone) /* what a quick compressor leaves is more than that */
+        return QUICK * c->plain_alone;
     double as_pieces = c->bytes > 0 && (double)bytes <= ABOUT * c->bytes ? c->pieces_alone / c->bytes * (double)bytes : 0;
     if (as_pieces <= 0 && c->alone_bytes <= 0 && (double)bytes <= FAR_LESS * c->pieces_alone) /* pieces were too few to be right, not to tell so much */
         return c->pieces_alone;

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "base/near_testing.h"
+
 enum { VALUES = 200000 };
 static double now[VALUES], then[VALUES];
 static uint32_t seed = 3;
@@ -167,16 +169,77 @@ static void what_repeats_is_found(void **state)
         b[i] = (uint8_t)(seed >> 24);
     }
     struct sk_part p = {.type = SAIKAI_U8, .raw = a, .size_bytes = BYTES}, below = {.type = SAIKAI_U8, .raw = b, .size_bytes = BYTES};
-    assert_int_equal(sk_after_repeats(&p, &below), 0);
+    assert_true(sk_after_repeats(&p, &below) == 0);
     memset(a, 7, BYTES / 2); /* fill is no repeat */
     memset(b, 7, BYTES / 2);
-    assert_int_equal(sk_after_repeats(&p, &below), 0);
+    assert_true(sk_after_repeats(&p, &below) == 0);
     memcpy(a + BYTES / 4 * 3, b + BYTES - SAME - 3, SAME / 8);
-    assert_int_equal(sk_after_repeats(&p, &below), 0);
+    assert_near(sk_after_repeats(&p, &below), 1.0 / 200, 0.002);
     memcpy(a + BYTES / 4 * 3, b + BYTES - SAME - 3, SAME);
-    assert_int_equal(sk_after_repeats(&p, &below), 1);
+    assert_near(sk_after_repeats(&p, &below), 1.0 / 25, 0.002);
     below.size_bytes = 7;
-    assert_int_equal(sk_after_repeats(&p, &below), 1); /* too few to ask */
+    assert_true(sk_after_repeats(&p, &below) == 1); /* too few to ask */
+    free(a);
+    free(b);
+}
+
+/* Numbers behind some that are new are in the place of none of those below, but as bytes they are there: they need not be made alone, nor by columns. Where all
+ * are new, they must be. */
+static void numbers_that_moved_are_bytes(void **state)
+{
+    (void)state;
+    enum { NEW = 777 };
+    const struct sk_recipe r = {.form = SK_FORM_PREDICT, .backend = SK_BACKEND_ZSTD, .share = 0.9};
+    struct sk_ska_segment s = {.box = {1, 1, VALUES}};
+    struct sk_part p = {.type = SAIKAI_F64, .segments = &s, .count = 1, .raw = (uint8_t *)now, .size_bytes = sizeof now, .native = 1}, below = p;
+    const struct sk_part *previous = &below;
+    uint64_t place = 0;
+    struct sk_after_room w = {.places = &place};
+    below.raw = (uint8_t *)then;
+    for (int all_new = 0; all_new < 2; all_new++) {
+        for (size_t i = 0; i < VALUES; i++) {
+            then[i] = uneven() + 1e-9 * uneven();
+            now[i] = i < NEW || all_new ? uneven() + 1e-9 * uneven() : then[i - NEW];
+        }
+        struct sk_after_chance c = sk_after_look(&w, &p, &r, 1, &previous);
+        assert_int_equal(sk_after_is_plain(&c, 0), !all_new);
+        assert_int_equal(sk_after_is_plain(&c, 1), !all_new);
+        assert_int_equal(sk_after_is_clear(&c), 0);
+        assert_int_equal(sk_after_saves_too_little(&c, 1), all_new);
+        assert_int_equal(sk_after_bytes(&r).form, SK_FORM_BYTES);
+    }
+    sk_coder_free(&w.coder);
+    sk_buf_free(&w.piece);
+}
+
+/* Rows in another order are bytes that are below, and not in their place; what is in its place, or is nowhere there, has not moved. */
+static void rows_that_moved_are_found(void **state)
+{
+    (void)state;
+    enum { ROW = 48, ROWS = 40000, BYTES = ROW * ROWS };
+    uint8_t *a = malloc(BYTES), *b = malloc(BYTES);
+    struct sk_ska_segment all = {.box = {1, 1, BYTES}};
+    uint64_t place = 0;
+    struct sk_after_room w = {.places = &place};
+    assert_true(a && b);
+    for (size_t i = 0; i < BYTES; i++) {
+        uneven();
+        b[i] = (uint8_t)(seed >> 24);
+    }
+    struct sk_part p = {.type = SAIKAI_U8, .raw = a, .size_bytes = BYTES, .segments = &all, .count = 1}, below = {.type = SAIKAI_U8, .raw = b, .size_bytes = BYTES};
+    memcpy(a, b, BYTES);
+    assert_int_equal(sk_after_moved(&w, &p, &below), 0);
+    for (size_t i = 0; i + 11 < ROWS; i += 20) { /* one in ten */
+        memcpy(a + i * ROW, b + (i + 11) * ROW, ROW);
+        memcpy(a + (i + 11) * ROW, b + i * ROW, ROW);
+    }
+    assert_int_equal(sk_after_moved(&w, &p, &below), 1);
+    for (size_t i = 0; i < ROWS; i += 5) /* and one in five is new */
+        for (size_t k = 0; k < ROW; k++)
+            a[i * ROW + k] = (uint8_t)(a[i * ROW + k] * 7 + 1);
+    assert_int_equal(sk_after_moved(&w, &p, &below), 0);
+    p.size_bytes = all.box.nx = 100;
+    assert_int_equal(sk_after_moved(&w, &p, &below), 0);
     free(a);
     free(b);
 }
@@ -252,6 +315,7 @@ static void lines_that_are_below(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_tell), cmocka_unit_test(a_block_needs_to_save_enough), cmocka_unit_test(what_is_clear), cmocka_unit_test(bytes_come_after_bytes),
-                                       cmocka_unit_test(rows_are_held_against_themselves), cmocka_unit_test(what_repeats_is_found), cmocka_unit_test(pieces_of_other_forms), cmocka_unit_test(lines_that_are_below)};
+                                       cmocka_unit_test(rows_are_held_against_themselves), cmocka_unit_test(what_repeats_is_found), cmocka_unit_test(rows_that_moved_are_found), cmocka_unit_test(numbers_that_moved_are_bytes),
+                                       cmocka_unit_test(pieces_of_other_forms), cmocka_unit_test(lines_that_are_below)};
     return sk_backend_here(SK_BACKEND_ZSTD) < 0 ? 77 : cmocka_run_group_tests(tests, NULL, NULL);
 }
