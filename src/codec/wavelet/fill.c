@@ -134,23 +134,29 @@ double sk_fill_range(const void *in, size_t n, size_t size, double low, double h
 
 /* ---- stretches ---- */
 
+enum { PAIRS = 128 };
+
 /* What pairs of neighbours in some planes say. */
 struct look {
     double saved; /* bits that a mask saves */
+    double takes; /* bits that the mask takes, were it the only one */
+    double share; /* of that */
     size_t jumps; /* from or to the fill value */
+    uint64_t sign; /* of where the fill value is: of planes that have it in the same places one alone has its mask coded */
 };
 
 /* A jump takes as many bits more than another step as it is longer, in powers of two; a mask takes some at each. */
 static struct look look_at(const void *in, size_t from, size_t n, size_t size, uint64_t fill, double bound)
 {
-    enum { PAIRS = 128 };
     const double takes = 4;
     size_t stride = n / PAIRS + 1, steps = 0;
     double usual = 0, logs = 0;
-    struct look l = {0, 0};
+    struct look l = {0, 0, 1, 0, n};
     for (size_t i = from; i + 1 < from + n; i += stride) {
         int a = sk_fill_bits_at(in, i, size) == fill, b = sk_fill_bits_at(in, i + 1, size) == fill;
         double d = fabs(value_at(in, i, size) - value_at(in, i + 1, size));
+        l.sign = (l.sign ^ (uint64_t)(a << 1 | b)) * 0x9e3779b97f4a7c15u;
+        l.sign ^= l.sign >> 29;
         if ((a && b) || !isfinite(d))
             continue;
         double bits = log2(1 + d / (2 * bound));
@@ -162,15 +168,16 @@ static struct look look_at(const void *in, size_t from, size_t n, size_t size, u
             usual += bits;
         }
     }
-    l.saved = logs - (double)l.jumps * (takes + (steps ? usual / (double)steps : 0));
+    l.saved = logs - (double)l.jumps * (steps ? usual / (double)steps : 0);
+    l.takes = takes * (double)l.jumps;
     return l;
 }
 
 enum { GROUPS = 256 };
 
 /* To mask or not, for each group of planes: what saves the most bits in all, where the first plane of each stretch, which has nothing behind it
- * that looks the same, takes some more (A. J. Viterbi, "Error bounds for convolutional codes", IEEE Trans. Inf. Theory 13, 1967). */
-static void choose_groups(const struct look *l, size_t groups, double change, uint8_t *masked)
+ * that looks the same, takes some more. Returns how many that are (A. J. Viterbi, "Error bounds for convolutional codes", IEEE Trans. Inf. Theory 13, 1967). */
+static double choose_groups(const struct look *l, size_t groups, double change, uint8_t *masked)
 {
     uint8_t stays[GROUPS][2];
     double best[2] = {0, 0};
@@ -179,20 +186,68 @@ static void choose_groups(const struct look *l, size_t groups, double change, ui
         stays[g][0] = plain >= mask;
         stays[g][1] = mask >= plain - change;
         best[0] = plain > mask ? plain : mask;
-        best[1] = (mask > plain - change ? mask : plain - change) + l[g].saved;
+        best[1] = (mask > plain - change ? mask : plain - change) + l[g].saved - l[g].takes * l[g].share;
     }
     int at = best[1] > best[0];
     for (size_t g = groups; g-- > 0;) {
         masked[g] = (uint8_t)at;
         at = stays[g][at] ? at : !at;
     }
+    return best[1] > best[0] ? best[1] : best[0];
+}
+
+/* Is the mask of this group another one than that of the group before? */
+static int starts(const size_t *like, size_t g)
+{
+    return !g || like[g - 1] != like[g];
+}
+
+/* A mask that comes again in another field is coded once. Each bears its share, at first as if all had masks, and then, where some have none after all, as if
+ * those were left out. Groups with the same one behind each other count as one: what is behind predicts such jumps without a mask, too. Returns
+ * the bits that are saved. */
+static double choose_shared(struct look *l, size_t groups, double change, uint8_t *masked)
+{
+    enum { ROUNDS = 4 };
+    double saved = 0;
+    size_t like[GROUPS]; /* the first group with the same mask */
+    for (size_t g = 0; g < groups; g++) {
+        like[g] = 0;
+        while (like[g] < g && l[like[g]].sign != l[g].sign)
+            like[g]++;
+    }
+    memset(masked, 1, groups);
+    for (int round = 0, changed = 1; round < ROUNDS && changed; round++) {
+        uint8_t before[GROUPS];
+        memcpy(before, masked, groups);
+        size_t times[GROUPS] = {0};
+        for (size_t g = 0; g < groups; g++)
+            times[like[g]] += before[g] && starts(like, g);
+        for (size_t g = 0; g < groups; g++) {
+            size_t same = times[like[g]] + (!before[g] && starts(like, g));
+            l[g].share = 1 / (double)(same ? same : 1);
+        }
+        saved = choose_groups(l, groups, change, masked);
+        changed = memcmp(before, masked, groups) != 0;
+    }
+    return saved;
+}
+
+/* Masks that are worth it by themselves, or more where these share theirs and save much more: they take time. */
+static void choose_masked(struct look *l, size_t groups, double change, uint8_t *masked)
+{
+    const double much = 0.01; /* bits a value */
+    uint8_t shared[GROUPS];
+    double alone = choose_groups(l, groups, change, masked);
+    double saved = choose_shared(l, groups, change, shared);
+    if (saved - alone > much * (double)(groups * PAIRS))
+        memcpy(masked, shared, groups);
 }
 
 int sk_fill_stretches(const void *in, size_t n, size_t size, size_t plane, uint64_t fill, double bound,
                       struct sk_fill_stretch out[SK_FILL_STRETCHES])
 {
     enum { LEAST_PLANES = 8, SMALLEST_PLANE = 256 };
-    struct look l[GROUPS];
+    struct look l[GROUPS] = {{0, 0, 0, 0, 0}};
     uint8_t masked[GROUPS];
     if (plane < SMALLEST_PLANE || n / plane < LEAST_PLANES || !(bound > 0))
         return 0;
@@ -201,7 +256,7 @@ int sk_fill_stretches(const void *in, size_t n, size_t size, size_t plane, uint6
         l[g] = look_at(in, g * each, n - g * each < each ? n - g * each : each, size, fill, bound);
         jumps += l[g].jumps;
     }
-    choose_groups(l, groups, 2 * (double)jumps / (double)groups, masked);
+    choose_masked(l, groups, 2 * (double)jumps / (double)groups, masked);
     int count = 0;
     for (size_t g = 0; g < groups; g++) {
         if (!masked[g])

@@ -5,6 +5,7 @@
 #include "codec/codec.h"
 #include "codec/wavelet/kernel/causal.h"
 #include "codec/wavelet/kernel/lift.h"
+#include "codec/wavelet/mask/mask.h"
 #include "codec/wavelet/shape.h"
 #include "codec/wavelet/special.h"
 
@@ -31,7 +32,7 @@ enum { PIECE_HAS_MASK = 1, PIECE_HAS_FILL = 2, PIECE_IS_CAUSAL = 4 };
 /* Options: reach beyond LIFT_LEAST_REACH; the values were multiplied by a power of two before all
  * else; the step of a causal piece is given; the codes are those of sparse planes; the
  * mask is one of bilevel.h; filters are those of lift_filter.h; their weights are fine, and the orders of what lies beyond
- * the box stand before those of each level. */
+ * the box stand before those of each level; planes of the mask that are the same as earlier ones are named, and the others alone are coded. */
 enum {
     PIECE_REACH = 3,
     PIECE_SCALED = 4,
@@ -40,7 +41,8 @@ enum {
     PIECE_BILEVEL = 32,
     PIECE_FILTERS = 64,
     PIECE_FINE = 128,
-    PIECE_OPTIONS = 255
+    PIECE_REPEATS = 256,
+    PIECE_OPTIONS = 511
 };
 
 /* A plan that needs more than so many times the bits of another one is not coded: as adaptive codes what is a little longer may still be
@@ -82,7 +84,8 @@ struct piece {
     size_t least_static; /* encoder: bytes of the shortest static codes so far, the same */
     double least_bits;   /* encoder: of the plans so far, before they are coded */
     enum piece_effort effort; /* encoder */
-    int sparse, bilevel, packed, fine; /* how codes, mask and filters are coded: see the options */
+    int sparse, packed, fine; /* how codes and filters are coded: see the options */
+    enum mask_form mask_form;
     int lowest, highest; /* exponents of most values */
     struct special special;
     struct shape shape;

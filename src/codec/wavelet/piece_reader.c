@@ -19,7 +19,7 @@ typedef uint32_t __attribute__((may_alias)) bits32;
 typedef uint64_t __attribute__((may_alias)) bits64;
 
 /* Written so that loops become vectors. */
-static void put_fill(void *out, const uint8_t *mask, size_t n, size_t size, uint64_t fill)
+static void put_fills(void *out, const uint8_t *mask, size_t n, size_t size, uint64_t fill)
 {
     bits32 *narrow = out, few = (uint32_t)fill;
     bits64 *wide = out;
@@ -30,6 +30,17 @@ static void put_fill(void *out, const uint8_t *mask, size_t n, size_t size, uint
     for (size_t i = 0; size == sizeof *wide && i < n; i++) {
         uint64_t m = (uint64_t)0 - (uint64_t)(mask[i] != 0);
         wide[i] = (fill & m) | (wide[i] & ~m);
+    }
+}
+
+/* Most of an array may have no fill value. */
+static void put_fill(void *out, const uint8_t *mask, size_t n, size_t size, uint64_t fill)
+{
+    enum { PART = 512 };
+    for (size_t i = 0; i < n; i += PART) {
+        size_t m = n - i < PART ? n - i : PART;
+        if (memchr(mask + i, 1, m))
+            put_fills((uint8_t *)out + i * size, mask + i, m, size, fill);
     }
 }
 
@@ -75,12 +86,12 @@ static int read_options(struct piece *j, struct sk_rd *in)
     j->sparse = (options & PIECE_SPARSE) != 0;
     j->packed = (options & PIECE_FILTERS) != 0;
     j->fine = (options & PIECE_FINE) != 0;
-    j->bilevel = (options & PIECE_BILEVEL) != 0;
+    j->mask_form = options & PIECE_REPEATS ? MASK_REPEATS : options & PIECE_BILEVEL ? MASK_BILEVEL : MASK_PLANE;
     if (options & PIECE_SCALED)
         j->scale = (int16_t)sk_rd_u16(in);
     if (options & PIECE_STEP)
         j->step = sk_rd_f64(in);
-    return in->bad || options > PIECE_OPTIONS || (j->fine && !j->packed) || j->plan.reach > LIFT_MOST_REACH ||
+    return in->bad || options > PIECE_OPTIONS || (j->fine && !j->packed) || (options & PIECE_REPEATS && !(options & PIECE_BILEVEL)) || j->plan.reach > LIFT_MOST_REACH ||
                    abs(j->scale) > 2200 || !isfinite(j->step) ||
                    (options & PIECE_STEP && !(j->step > 0))
                ? -1
@@ -110,7 +121,7 @@ static int read_mask(struct piece *j, uint64_t *fill, struct sk_rd *in, struct s
     j->mask = sk_scratch_take(j->n);
     if (!j->mask)
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
-    return (j->bilevel ? sk_special_get_mask : sk_special_get_plane_mask)(&j->lift_shape, p, m, j->mask, err);
+    return sk_piece_mask_get(&j->lift_shape, j->mask_form, p, m, j->mask, err);
 }
 
 /* Pass over exact values, which are put in place last. */

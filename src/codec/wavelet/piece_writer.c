@@ -84,7 +84,8 @@ static int put_exact(const struct piece *j, struct sk_buf *out)
 static unsigned options_of(const struct piece *j)
 {
     unsigned options = PIECE_FILTERS | (j->scale ? PIECE_SCALED : 0) | (j->sparse ? PIECE_SPARSE : 0) |
-                       (j->mask ? PIECE_BILEVEL : 0);
+                       (j->mask ? PIECE_BILEVEL : 0) |
+                       (j->mask && j->mask_form == MASK_REPEATS ? PIECE_REPEATS : 0);
     if (j->plan.causal)
         return options | (j->step > 0 || j->plan.hold ? PIECE_STEP : 0);
     return options | (j->fine ? PIECE_FINE : 0) | (unsigned)(j->plan.reach - LIFT_LEAST_REACH);
@@ -286,7 +287,7 @@ int sk_piece_predict(struct piece *j, struct sk_buf *out, struct saikai_error *e
         if (!j->mask)
             return out_of_memory(err);
         sk_special_mask(&j->special, j->in, j->n, j->size, j->mask);
-        rc = sk_special_put_mask(&j->lift_shape, j->mask, &mask, err);
+        rc = sk_piece_mask_put(&j->lift_shape, j->mask, &mask, &j->mask_form, err);
     }
     if (!rc)
         rc = set_scale(j, err);

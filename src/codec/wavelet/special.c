@@ -1,14 +1,11 @@
-/* Finds fill values and what is not finite, and codes the mask and the exact values. */
+/* Finds fill values and what is not finite, and codes the exact values. */
 #include "codec/wavelet/special.h"
-
-#include "codec/entropy/adaptive/bilevel.h"
-#include "codec/entropy/scratch.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE = 1024, SLOTS = 4096, PAIRS = 8192, MASK_PAD = 2 };
+enum { SAMPLE = 1024, SLOTS = 4096, PAIRS = 8192 };
 
 static double value_of(uint64_t bits, size_t size)
 {
@@ -286,112 +283,6 @@ void sk_special_mask(const struct special *s, const void *in, size_t n, size_t s
         const struct sk_fill_stretch *r = &s->stretch[k];
         FOR_PROCESSOR(mask)((const uint8_t *)in + r->from * size, r->to - r->from, size, 1, s->fill, mask + r->from);
     }
-}
-
-/* ---- masks ---- */
-
-/* A mask as a plane, each row with room at both ends. */
-static void mask_plane(const struct lift_shape *shape, struct sk_plane *p)
-{
-    memset(p, 0, sizeof *p);
-    p->nb = shape->nb;
-    p->nz = shape->n[0];
-    p->ny = shape->n[1];
-    p->width = shape->n[2];
-    p->sy = p->width + 2 * MASK_PAD;
-    p->sz = p->sy * p->ny;
-    p->sb = p->sz * p->nz;
-    p->origin = MASK_PAD;
-    /* powers of two: each combination of neighbours is a context of its own */
-    p->weights = (struct sk_plane_weights){.left = 1, .up = 2, .back = 4, .up_right = 8};
-}
-
-static size_t mask_row(const struct sk_plane *p, size_t r)
-{
-    return p->origin + r * p->sy;
-}
-
-static size_t shape_row(const struct lift_shape *shape, size_t r)
-{
-    size_t y = r % shape->n[1], z = r / shape->n[1] % shape->n[0];
-    return shape->b_offset[r / shape->n[1] / shape->n[0]] + z * shape->stride[0] +
-           y * shape->stride[1];
-}
-
-/* A mask seen in this shape, without its values; NULL bit: memory is out. */
-static struct sk_bilevel bilevel_of(const struct lift_shape *shape)
-{
-    struct sk_bilevel b = {.nb = shape->nb, .nz = shape->n[0], .ny = shape->n[1], .width = shape->n[2]};
-    b.bit = sk_scratch_take_zeros(b.nb * b.nz * b.ny * sk_bilevel_row_bytes(&b));
-    return b;
-}
-
-static size_t bilevel_row(const struct sk_bilevel *b, size_t r)
-{
-    return r * sk_bilevel_row_bytes(b) + SK_BILEVEL_EDGE;
-}
-
-/* A row of a mask from one place to another, elements so far apart. */
-static void copy_row(uint8_t *to, size_t to_stride, const uint8_t *from, size_t from_stride, size_t n)
-{
-    if (to_stride == 1 && from_stride == 1)
-        memcpy(to, from, n);
-    else
-        for (size_t x = 0; x < n; x++)
-            to[x * to_stride] = from[x * from_stride];
-}
-
-int sk_special_put_mask(const struct lift_shape *shape, const uint8_t *mask, struct sk_buf *out,
-                     struct saikai_error *err)
-{
-    struct sk_bilevel b = bilevel_of(shape);
-    size_t rows = b.nb * b.nz * b.ny;
-    for (size_t r = 0; b.bit && r < rows; r++)
-        copy_row(b.bit + bilevel_row(&b, r), 1, mask + shape_row(shape, r), shape->stride[2], b.width);
-    int rc = !b.bit || sk_bilevel_put(&b, out)
-                 ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for a mask")
-                 : 0;
-    sk_scratch_give(b.bit);
-    return rc;
-}
-
-int sk_special_get_mask(const struct lift_shape *shape, const void *in, size_t size, uint8_t *mask,
-                     struct saikai_error *err)
-{
-    struct sk_bilevel b = bilevel_of(shape);
-    size_t rows = b.nb * b.nz * b.ny;
-    int rc = !b.bit ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for a mask") : 0;
-    if (!rc && sk_bilevel_get(&b, in, size))
-        rc = sk_fail(err, SAIKAI_EDAMAGED, "the mask of a wavelet piece is damaged");
-    for (size_t r = 0; !rc && r < rows; r++)
-        copy_row(mask + shape_row(shape, r), shape->stride[2], b.bit + bilevel_row(&b, r), 1, b.width);
-    sk_scratch_give(b.bit);
-    return rc;
-}
-
-int sk_special_get_plane_mask(const struct lift_shape *shape, const void *in, size_t size, uint8_t *mask,
-                     struct saikai_error *err)
-{
-    struct sk_plane p;
-    mask_plane(shape, &p);
-    size_t rows = p.nb * p.nz * p.ny, count = rows * p.sy;
-    int32_t *q = sk_scratch_take_zeros((count + 64) * sizeof *q);
-    uint8_t *level = sk_scratch_take_zeros(count + 128);
-    struct sk_plane_reader *reader = NULL;
-    int rc = !q || !level ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for a mask") : 0;
-    if (!rc)
-        rc = sk_plane_reader_new(&reader, in, size, err);
-    if (!rc)
-        rc = sk_plane_read(reader, &p, q, level, err);
-    if (!rc)
-        rc = sk_plane_reader_finish(reader, err);
-    for (size_t r = 0; !rc && r < rows; r++)
-        for (size_t x = 0, to = shape_row(shape, r), from = mask_row(&p, r); x < p.width; x++)
-            mask[to + x * shape->stride[2]] = q[from + x] != 0;
-    sk_scratch_give(q);
-    sk_scratch_give(level);
-    sk_plane_reader_free(reader);
-    return rc;
 }
 
 /* ---- exact values ---- */

@@ -30,15 +30,6 @@ void sk_special_find(struct special *s, const void *in, size_t n, size_t size, s
 /* mask[i] = 1 where the value is masked. */
 void sk_special_mask(const struct special *s, const void *in, size_t n, size_t size, uint8_t *mask);
 
-/* Write or read a mask seen in this shape. SAIKAI_ENOMEM, SAIKAI_EDAMAGED. */
-int sk_special_put_mask(const struct lift_shape *shape, const uint8_t *mask, struct sk_buf *out,
-                     struct saikai_error *err);
-int sk_special_get_mask(const struct lift_shape *shape, const void *in, size_t size, uint8_t *mask,
-                     struct saikai_error *err);
-/* The same for what older versions wrote, as a plane. */
-int sk_special_get_plane_mask(const struct lift_shape *shape, const void *in, size_t size,
-                              uint8_t *mask, struct saikai_error *err);
-
 /* Exact values at sorted elements: distances and bits. Reading checks that they are inside and
  * ascend. */
 void sk_special_put_exact(struct sk_buf *out, const size_t *element, size_t count, const void *in,

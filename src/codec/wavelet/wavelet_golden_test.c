@@ -48,6 +48,11 @@ static double waves(size_t i)
            sin(0.1 * (double)(i / 1200));
 }
 
+static double fields(size_t i)
+{
+    return i % 40 + i / 40 % 30 / 2 < 7 + 3 * (i / 1200 % 4) ? 1e20 : waves(i);
+}
+
 static double stretches(size_t i)
 {
     return (double)(i / 50 * 7 % 13) + 0.3 * sin(1.7 * (double)i);
@@ -77,7 +82,8 @@ static const struct {
               {"sparse3", 1e-2, waves},   {"fitted3", 1e-4, waves},   {"bilevel2", 5e-23, masked},
               {"bilevel3", 5e-23, masked}, {"before1", 1e-4, smooth}, {"before3", 1e-3, waves},
               {"fine1", 1e-6, smooth},   {"fine3", 1e-7, waves},    {"held1", 3e-2, stretches},
-              {"series1", 1e-2, logistic}, {"series_fine", 1e-6, logistic}, {"series_scaled", 1e-3, tiny}};
+              {"series1", 1e-2, logistic}, {"series_fine", 1e-6, logistic}, {"series_scaled", 1e-3, tiny},
+              {"repeats3", 5e-23, fields}};
 
 static void check(int k, const struct sk_array *a, const void *out, size_t n)
 {

@@ -100,6 +100,12 @@ static double logistic(size_t i)
     return x;
 }
 
+/* Fields of four levels each, with the same land in each field. */
+static double fields(size_t i)
+{
+    return i % 40 + i / 40 % 30 / 2 < 7 + 3 * (i / 1200 % 4) ? 1e20 : waves(i);
+}
+
 static double constant(size_t i)
 {
     return (double)(i - i);
@@ -132,12 +138,13 @@ int main(int argc, char **argv)
     write_seed(argv[1], "fitted3", &d6, 1e-4, waves);
     write_seed(argv[1], "bilevel2", &d2, 1e-3, masked);
     write_seed(argv[1], "bilevel3", &d3, 1e-3, masked);
+    const struct sk_array d7 = {.type = SAIKAI_F64, .ndims = 3, .dims = {12, 30, 40}};
+    write_seed(argv[1], "repeats3", &d7, 1e-3, fields);
     parameter = "plan=1";
     write_seed(argv[1], "before1", &d1, 1e-4, smooth);
     write_seed(argv[1], "before3", &d6, 1e-3, waves);
     parameter = "plan=0,reach=4";
     write_seed(argv[1], "far3", &d6, 1e-5, waves);
-    const struct sk_array d7 = {.type = SAIKAI_F64, .ndims = 3, .dims = {12, 30, 40}};
     parameter = "plan=2";
     write_seed(argv[1], "held1", &d1, 3e-2, stretches);
     parameter = "plan=0,reach=4";

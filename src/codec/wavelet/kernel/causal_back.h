@@ -146,13 +146,14 @@ static void rebuild_narrow(struct causal *c, const struct taps *t, size_t at, si
 {
     uint32_t last[8] = {0};
     int32_t rest[SPAN], *n = c->n + at, held = above ? n[-(ptrdiff_t)c->sy] : 0;
+    int holes = has_holes(c, at);
     for (int k = 0; k < t->n_row; k++)
         last[k] = (uint32_t) * (n - k - 1);
     for (size_t x = 0; x < nx; x += SPAN) {
         size_t m = nx - x < SPAN ? nx - x : SPAN;
         const int32_t *q = c->q + at + x;
         sum_narrow(c, t, t->n_row, at + x, m, rest);
-        if (c->masked)
+        if (holes)
             narrow_holes(t, rest, q, c->mask + at + x, m, x ? NULL : &held, last, n + x);
         else if (t->n_row == 1 && t->scaled[0] == 1 << WEIGHT_BITS)
             narrow_sums(rest, q, m, last, n + x);

@@ -106,7 +106,7 @@ static void residuals_narrow(struct causal *c, const struct taps *t, size_t at)
         memcpy(c->q + at + i, &p0, sizeof p0);
         memcpy(c->q + at + i + 8, &p1, sizeof p1);
     }
-    if (c->masked)
+    if (has_holes(c, at))
         drop_masked(c, at);
 }
 
@@ -462,7 +462,7 @@ static void restore_planes(struct causal *c, const struct taps set[CAUSAL_KINDS]
             pad_left(c, at, y > 0);
         if (t2)
             pad_left(c, at2, y2 > 0);
-        if (t && t == t2 && t->narrow && t->n_row == 2 && !c->masked) {
+        if (t && t == t2 && t->narrow && t->n_row == 2 && !has_holes(c, at) && !has_holes(c, at2)) {
             rebuild_both(c, t, at, at2);
         } else {
             if (t)

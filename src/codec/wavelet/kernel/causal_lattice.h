@@ -31,6 +31,12 @@ static void get_mask(struct causal *c, const uint8_t *mask)
     }
 }
 
+/* Are points of the row masked? Often none are, as of fields that have nothing to mask beside some that do, and it takes the shorter way. */
+static int has_holes(const struct causal *c, size_t at)
+{
+    return c->masked && memchr(c->mask + at, 1, c->shape.n[2]) != NULL;
+}
+
 static void exception(struct causal *c, size_t e)
 {
     if (c->n_exceptions == c->cap_exceptions) {
@@ -179,7 +185,8 @@ static void round_row(struct causal *c, const void *in, size_t e, size_t at, int
     int bad = c->element_size == sizeof(float)
                   ? round_float((const float *)in + e, s, nx, c->base, c->step, c->bound, c->n + at)
                   : round_double((const double *)in + e, s, nx, c->base, c->step, c->bound, c->n + at);
-    for (size_t x = 0; x < nx && c->masked; x++)
+    int holes = has_holes(c, at);
+    for (size_t x = 0; x < nx && holes; x++)
         if (c->mask[at + x]) /* hold what came before */
             c->n[at + x] = x ? c->n[at + x - 1] : above ? c->n[at - c->sy] : 0;
     if (bad)
