@@ -192,7 +192,7 @@ static inline __attribute__((always_inline)) int any(const uint8_t *p, size_t n)
 static inline __attribute__((always_inline)) int is_quiet(const struct place *l, size_t x, size_t n)
 {
     struct levels all = {0, 0};
-    if ((x && (l->here[x - 1] | l->here[x - 2])) || l->up[x - 1] || l->up[x + n])
+    if ((x && (l->here[x - 1] | l->here[x - 2])) || (l->up + x)[-1] || l->up[x + n])
         return 0;
     add(&all, l->up + x);
     add(&all, l->back + x);
