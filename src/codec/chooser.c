@@ -6,6 +6,7 @@
 #include "codec/cut.h"
 #include "codec/array.h"
 #include "codec/lossless/within/reach.h"
+#include "codec/stream.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +17,10 @@
 #define LEAST_SAMPLE   ((size_t)64 << 10)
 #define STRIPES        4 /* parts of a sample, spread over the array */
 #define LARGE_SAMPLE   ((size_t)8 << 20) /* of one part, where repeats are far apart */
+#define FINAL_SAMPLE   ((size_t)4 << 20) /* of whole pieces, for those that are close */
+#define MOST_PARTS     8
+#define CLOSE          1.3  /* times the smallest */
+#define MOST_CLOSE     16
 
 /* Candidates where the caller names none, with a rate that no processor of today exceeds (bytes/s
  * of a thread): those that could not win even so are not tried. A candidate whose codec is not in
@@ -39,9 +44,9 @@ static const struct candidate for_floats[] = {{"fast", 2e10},
                                               {"fpc:20+zstd:19", 6e7},
                                               {NULL, 0}};
 /* Where repeats are far apart: the others have no more of them, and would take long to show it. */
-static const struct candidate for_repeats[] = {{"lz4", 1e11}, {"predict", 4e9}, {NULL, 0}};
+static const struct candidate for_repeats[] = {{"lz4", 1e11}, {"predict", 4e9}, {"predict+zstd", 3e9}, {NULL, 0}};
 static const struct candidate for_others[] = {
-    {"predict", 4e9},
+    {"predict", 4e9},        {"predict+zstd", 3e9},
     {"lz4", 1e11},           {"shuffle+lz4", 2e10},   {"zstd:1", 1e10},
     {"shuffle+zstd:1", 2e9}, {"shuffle+zstd:9", 6e8}, {"shuffle+zstd:19", 6e7},
     {"zstd:9", 1e9},         {"zstd:19", 6e7},        {NULL, 0}};
@@ -51,9 +56,9 @@ static const struct candidate lossy[] = {{"quick", 2e10}, {"wavelet", 2e9}, {NUL
 
 /* Some of the array: a few slabs of it as one array each. */
 struct sample {
-    struct sk_array array[STRIPES];
-    const uint8_t *data[STRIPES];
-    size_t size[STRIPES];
+    struct sk_array array[MOST_PARTS];
+    const uint8_t *data[MOST_PARTS];
+    size_t size[MOST_PARTS];
     int n;
     size_t total;
 };
@@ -63,6 +68,19 @@ static double cpu_seconds(void)
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Some pieces, spread over the array. */
+static void take_pieces(struct sample *s, const struct sk_cut *cut, const void *in, int most)
+{
+    *s = (struct sample){.n = cut->pieces < (uint64_t)most ? (int)cut->pieces : most};
+    for (int i = 0; i < s->n; i++) {
+        struct sk_cut_piece p = sk_cut_piece(cut, (uint64_t)((double)cut->pieces * (i + 0.5) / s->n));
+        s->array[i] = p.array;
+        s->data[i] = (const uint8_t *)in + p.offset;
+        s->size[i] = p.size;
+        s->total += p.size;
+    }
 }
 
 /* The whole array when it is small, else pieces of it that keep their shape. -1: it has no size. */
@@ -80,15 +98,7 @@ static int take_sample(struct sample *s, const struct sk_array *a, const void *i
         return 0;
     if (sk_cut_init(&cut, a, most / (size_t)stripes))
         return -1;
-    s->n = cut.pieces < (uint64_t)stripes ? (int)cut.pieces : stripes;
-    s->total = 0;
-    for (int i = 0; i < s->n; i++) {
-        struct sk_cut_piece p = sk_cut_piece(&cut, (uint64_t)((double)cut.pieces * (i + 0.5) / s->n));
-        s->array[i] = p.array;
-        s->data[i] = (const uint8_t *)in + p.offset;
-        s->size[i] = p.size;
-        s->total += p.size;
-    }
+    take_pieces(s, &cut, in, stripes);
     return 0;
 }
 
@@ -142,6 +152,11 @@ static int try_chain(const struct sk_chain *c, const struct sample *s,
     return 0;
 }
 
+struct entry {
+    struct sk_choice choice;
+    double score;
+};
+
 struct contest {
     const struct sk_array *a;
     const struct sk_chooser_options *opt;
@@ -150,6 +165,8 @@ struct contest {
     double total;      /* bytes of the variable */
     double best_score; /* seconds, or bytes when only size counts */
     struct sk_choice *out;
+    struct entry entry[MOST_CLOSE]; /* where only size counts: who could be the smallest */
+    int n;
 };
 
 /* C + T of the whole variable; its size when there is no bandwidth. */
@@ -187,10 +204,12 @@ static int enter(struct contest *c, const char *text, int strict, struct saikai_
         return 0;
     c->out->tried = ++choice.tried;
     double s = score(c, size, seconds, &choice);
+    strcpy(choice.chain, text);
+    if (c->n < MOST_CLOSE)
+        c->entry[c->n++] = (struct entry){choice, s};
     if (s < c->best_score) {
         c->best_score = s;
         *c->out = choice;
-        strcpy(c->out->chain, text);
     }
     return 0;
 }
@@ -222,6 +241,46 @@ static int enter_listed(struct contest *c, const char *list, struct saikai_error
     return 0;
 }
 
+/* The share that is left of whole pieces, as the array will be cut for this chain: all of them, or some. 1: it cannot be told. */
+static double share_of_pieces(struct contest *c, const void *in, const char *text)
+{
+    struct sk_chain chain;
+    struct sk_cut cut;
+    struct sample s;
+    struct sk_codec_options o = {.bound = c->opt->bound, .range = c->opt->range};
+    double size, seconds;
+    const struct sk_stream_options how = {.codec = o};
+    size_t each = sk_stream_pieces_of(text, c->a, in, &how);
+    if (sk_chain_parse(text, &chain, NULL) || sk_cut_init(&cut, c->a, each))
+        return 1;
+    if (!sk_chain_lossy(&chain))
+        o.bound = (struct sk_bound){0};
+    size_t piece = sk_cut_piece(&cut, 0).size;
+    take_pieces(&s, &cut, in, piece > FINAL_SAMPLE / 2 ? 1 : (int)fmin(MOST_PARTS, (double)(FINAL_SAMPLE / piece)));
+    return try_once(&chain, &s, &o, &c->scratch, &size, &seconds) ? 1 : size / (double)s.total + (double)strlen(text) / c->total; /* a frame names it */
+}
+
+/* Small pieces misjudge what whole ones leave, and some places what others do: those that are close to the smallest are compared once more. */
+static void compare_close(struct contest *c, const void *in)
+{
+    const double most = CLOSE * c->best_score;
+    double best = INFINITY;
+    int tried = c->out->tried, close = 0;
+    for (int i = 0; i < c->n; i++)
+        close += c->entry[i].score <= most;
+    for (int i = 0; i < c->n && close > 1; i++) {
+        if (c->entry[i].score > most)
+            continue;
+        double share = share_of_pieces(c, in, c->entry[i].choice.chain);
+        if (share < best && share < 1) {
+            best = share;
+            *c->out = c->entry[i].choice;
+            c->out->ratio = 1 / share;
+        }
+    }
+    c->out->tried = tried;
+}
+
 int sk_choose(const struct sk_array *a, const void *in, const struct sk_chooser_options *opt,
               struct sk_choice *out, struct saikai_error *err)
 {
@@ -231,6 +290,8 @@ int sk_choose(const struct sk_array *a, const void *in, const struct sk_chooser_
     size_t most = c.opt->sample_bytes ? c.opt->sample_bytes : DEFAULT_SAMPLE;
     most = most < LEAST_SAMPLE ? LEAST_SAMPLE : most;
     int far = !c.opt->candidates && sk_repeats_beyond(a, in, most / STRIPES, LARGE_SAMPLE);
+    if (far && sk_array_size_bytes(a) <= 2 * most)
+        most = 2 * most, far = 0; /* all of it shows it */
     if (take_sample(&c.sample, a, in, far ? LARGE_SAMPLE : most, far ? 1 : STRIPES))
         return sk_fail(err, SAIKAI_EINVAL, "an array of type %d and %d dimensions has no size",
                        a->type, a->ndims);
@@ -251,6 +312,8 @@ int sk_choose(const struct sk_array *a, const void *in, const struct sk_chooser_
     if (!rc && !c.opt->candidates && c.opt->bound.kind != SK_BOUND_NONE &&
         sk_type_is_float(a->type))
         enter_all(&c, lossy);
+    if (!rc && !(c.opt->bandwidth > 0) && c.total > 0)
+        compare_close(&c, in);
     free(c.scratch.data);
     if (!rc)
         *out = best;

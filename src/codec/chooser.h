@@ -4,7 +4,8 @@
  * N is the time to write the variable as it is, T the time to write what is left of it, and C the
  * time to compress. The chooser encodes a sample of the variable with each candidate, measures C
  * and T = size / bandwidth, and takes the smallest C + T, with "raw" (C + T = N) among the
- * candidates. */
+ * candidates. Where size alone counts, those that come close to the smallest are compared once more, by
+ * whole pieces as the array will be cut: all of a small array, 4 MiB of others. */
 #ifndef SK_CODEC_CHOOSER_H
 #define SK_CODEC_CHOOSER_H
 

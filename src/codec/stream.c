@@ -217,12 +217,13 @@ static void encode_some(void *arg)
 
 /* Where repeats lie farther from each other than a piece is long, or few values want a dictionary that is long, pieces are as large as those of codecs that keep a bound:
  * prediction, which knows what to do with them, sees them then. Where steps hardly differ, pieces have many of them: the first of each is paid for. */
-static size_t piece_bytes(const struct encoder *e, const char *chain, const struct sk_array *a)
+size_t sk_stream_pieces_of(const char *chain, const struct sk_array *a, const void *in, const struct sk_stream_options *opt)
 {
-    size_t bytes = sk_stream_piece_bytes(chain, a, &e->opt), large = sk_cut_bounded_bytes(a);
-    if (e->opt.piece_bytes || sk_chain_lossy(&e->chain) || e->chain.step[0] != &sk_codec_predict)
+    size_t bytes = sk_stream_piece_bytes(chain, a, opt), large = sk_cut_bounded_bytes(a);
+    struct sk_chain c;
+    if ((opt && opt->piece_bytes) || sk_chain_parse(chain, &c, NULL) || sk_chain_lossy(&c) || c.step[0] != &sk_codec_predict)
         return bytes;
-    return sk_repeats_beyond(a, e->in, bytes, large) ? large : sk_steps_reach(a, e->in, bytes, large);
+    return sk_repeats_beyond(a, in, bytes, large) ? large : sk_steps_reach(a, in, bytes, large);
 }
 
 /* Everything the pieces need to know; the frame's header is in *head. */
@@ -236,7 +237,7 @@ static int prepare(struct encoder *e, const char *chain, const struct sk_array *
     if (!sk_chain_takes(&e->chain, a->type))
         return sk_fail(err, SAIKAI_ENOTSUP, "%s: codec '%s' takes no elements of type %s",
                        name_of(e->opt.what), e->chain.step[0]->name, sk_type_name(a->type));
-    e->opt.piece_bytes = sk_array_size_bytes(a) == (size_t)-1 ? 1 : piece_bytes(e, chain, a);
+    e->opt.piece_bytes = sk_array_size_bytes(a) == (size_t)-1 ? 1 : sk_stream_pieces_of(chain, a, e->in, &e->opt);
     if (sk_cut_init(&e->cut, a, e->opt.piece_bytes))
         return sk_fail(err, SAIKAI_EINVAL, "%s: an array of type %d and %d dimensions has no size",
                        name_of(e->opt.what), a->type, a->ndims);

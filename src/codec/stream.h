@@ -54,6 +54,8 @@ struct sk_stream_info {
 /* Bytes that pieces of this array aim at. */
 size_t sk_stream_piece_bytes(const char *chain, const struct sk_array *a,
                              const struct sk_stream_options *opt);
+/* The same where the values are at hand: pieces are larger where those that are predicted want to see more of them. Takes as long as some thousand probes. */
+size_t sk_stream_pieces_of(const char *chain, const struct sk_array *a, const void *in, const struct sk_stream_options *opt);
 /* Most bytes of a frame, (size_t)-1 when the chain cannot take the array. */
 size_t sk_stream_max_encoded(const char *chain, const struct sk_array *a,
                              const struct sk_stream_options *opt);

@@ -3,7 +3,7 @@
  * Bytes: u8 mode | for RAW the array's bytes; for LZ and SHUFFLED_LZ a zstd frame; for FEW and FOLDED as in within.c; else u8 shift |
  * u64 row length of a split axis (0: none) | u8 orders[SK_AXES] | u8 flags (1 masked, 2 tame, 4 classes in
  * 32 lanes, 8 one row in segments, 16 a filter along the values, 32 zeros with signs, 64 the first step apart) | (u8 orders[SK_AXES] of the first step) | (the filter) | (u64 fill | mask) |
- * (u64 zeros | mask of those with a sign) | body. Whole numbers are made floating-point values first (whole.c). Complex arrays, and arrays whose last dimension has 2 to 7 values, are
+ * (u64 zeros | mask of those with a sign) | body. What is small already may be packed (packed.h). Whole numbers are made floating-point values first (whole.c). Complex arrays, and arrays whose last dimension has 2 to 7 values, are
  * coded one component after the other. */
 #include "codec/lossless/lossless.h"
 
@@ -11,6 +11,7 @@
 #include "codec/lossless/fpu.h"
 #include "codec/lossless/predict/classes/wide.h"
 #include "codec/lossless/within/lz.h"
+#include "codec/lossless/within/packed.h"
 #include "codec/lossless/predict/predict.h"
 #include "codec/lossless/within/whole.h"
 #include "codec/lossless/within/within.h"
@@ -360,6 +361,8 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
     else
         rc = sk_whole_encode(&whole_ops, a, x, n, level, out, out_size_bytes);
     free(copy);
+    if (!rc)
+        sk_packed_make(out, out_size_bytes, n);
     return rc ? sk_fail(err, SAIKAI_ENOMEM, "codec predict: no memory for %zu bytes", n) : 0;
 }
 
@@ -489,6 +492,22 @@ static int decode_values(const struct sk_words *l, const uint8_t *in, size_t n, 
     return rc;
 }
 
+/* One that may be packed. 0, SAIKAI_ENOMEM, or -1: damaged. */
+static int decode_packed(const struct sk_array *a, const uint8_t *in, size_t n, size_t want, void *x)
+{
+    struct sk_words l;
+    uint8_t *piece = NULL;
+    size_t size = 0;
+    sk_words_of(a, want, &l);
+    int rc = *in == SK_PACKED ? sk_packed_open(in, n, want, &piece, &size) : 0;
+    in = piece ? piece : in;
+    n = piece ? size : n;
+    if (!rc)
+        rc = sk_type_is_float(a->type) ? decode_values(&l, in, n, x) : sk_whole_decode(&whole_ops, a, in, n, x, want);
+    free(piece);
+    return rc;
+}
+
 static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
                   struct saikai_error *err)
 {
@@ -512,7 +531,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
     else if (!x)
         rc = SAIKAI_ENOMEM;
     else
-        rc = real ? decode_values(&l, in, n, x) : sk_whole_decode(&whole_ops, a, in, n, x, want);
+        rc = decode_packed(a, in, n, want, x);
     if (copy && !rc)
         memcpy(out, copy, want);
     free(copy);

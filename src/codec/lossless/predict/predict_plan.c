@@ -266,36 +266,64 @@ static void try_along(struct sk_plan *best, const struct sk_plan *line, const st
         *best = now;
 }
 
+enum { PART = 64, PARTS = 8 };
+
+/* What a filter is fitted to: the chunks of a sample, or parts of them, of which a jump spoils one alone. */
+struct stretches {
+    const void *from[SAMPLES * PARTS];
+    size_t n[SAMPLES * PARTS];
+    int many;
+};
+
+static void take_stretches(struct stretches *t, const struct sample *s, const struct sk_plan *p, const void *x, size_t most)
+{
+    t->many = 0;
+    for (int i = 0; i < s->n; i++) {
+        size_t all = sk_chunk_values(&s->chunk[i]), parts = all / PART < most ? all / PART : most;
+        parts = parts ? parts : 1;
+        for (size_t k = 0; k < parts; k++, t->many++) {
+            t->from[t->many] = (const uint8_t *)x + (s->chunk[i].first + all / parts * k) * p->word;
+            t->n[t->many] = parts > 1 ? all / parts : all;
+        }
+    }
+}
+
 /* A filter along all values, where differences of few orders leave much that more of the values before would tell: differences of higher orders,
  * and weights fitted after as many, or fewer. It is restored more slowly and has to be worth that. */
 void sk_plan_search_along(struct sk_plan *p, const struct sk_plan *line, const void *x)
 {
     enum { FEWEST = 4096, HIGHEST = 7 };
     const double worth = 0.02, better = 0.002;
-    const void *from[SAMPLES];
-    size_t n[SAMPLES];
+    struct stretches whole, cut;
     struct sk_along a;
-    struct sample s;
+    struct sample s, judge;
     struct sk_plan best = *p;
     int order = p->split ? 3 : p->orders.half[0] / 2;
     if (line->shape.axes != 1 || line->shape.total < FEWEST || p->cost < 2)
         return;
     take_sample(&s, line, x, SAMPLES, sample_size(&line->shape));
-    for (int i = 0; i < s.n; i++) {
-        from[i] = (const uint8_t *)x + s.chunk[i].first * p->word;
-        n[i] = sk_chunk_values(&s.chunk[i]);
+    const struct sample *by = &s;
+    if (p->split && line->shape.total > 16 * 1024) {
+        /* rows that the program did not tell fit a few places by chance: more of them are looked at */
+        take_sample(&judge, line, x, MANY, 32768);
+        by = &judge;
+        best.cost = sk_plan_cost(p, x, NULL);
     }
+    take_stretches(&whole, &s, p, x, 1);
+    take_stretches(&cut, &s, p, x, PARTS);
     for (int d = 4; d <= HIGHEST && order >= d - 1; d++) {
         double before = best.cost;
         sk_along_difference(&a, d);
-        try_along(&best, line, &a, &s, x, best.along.weights ? 0 : worth);
+        try_along(&best, line, &a, by, x, best.along.weights ? 0 : worth);
         order = best.cost < before ? d : order;
     }
-    int fitted = -1;
+    int fitted = -1, first = order;
     for (int d = order; d >= 0 && (fitted == d + 1 || d >= order - 1 - (best.along.weights != 0)); d--) {
         double before = best.cost;
-        if (!sk_along_fit(&a, line, from, n, s.n, d))
-            try_along(&best, line, &a, &s, x, best.along.weights ? better : worth);
+        if (!sk_along_fit(&a, line, whole.from, whole.n, whole.many, d))
+            try_along(&best, line, &a, by, x, best.along.weights ? better : worth);
+        if (d == first && cut.many > whole.many && !sk_along_fit(&a, line, cut.from, cut.n, cut.many, d))
+            try_along(&best, line, &a, by, x, best.along.weights ? better : worth);
         fitted = best.cost < before ? d : fitted;
     }
     *p = best;

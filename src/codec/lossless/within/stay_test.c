@@ -4,6 +4,7 @@
 #include "base/host/no_memory_testing.h"
 #include "base/types.h"
 #include "codec/array.h"
+#include "codec/lossless/within/packed.h"
 #include "codec/samples.h"
 #include "codec/stream.h"
 
@@ -22,6 +23,18 @@ enum { MODE_PREDICTED = 1, ORDERS = 10, FLAGS = 14, FIRST = 15, FLAG_MASKED = 1,
 static double noise(uint64_t *s)
 {
     return (double)(sk_sample_next(s) >> 11) * 0x1p-53 - 0.5;
+}
+
+/* What was made of an array, as it is before it is packed; that can be read as well. */
+static int opened(uint8_t *out, size_t *made, size_t most)
+{
+    uint8_t *piece = NULL;
+    size_t n = 0;
+    int rc = *made && *out == SK_PACKED ? sk_packed_open(out, *made, most, &piece, &n) : 0;
+    if (!rc && piece)
+        memcpy(out, piece, *made = n);
+    free(piece);
+    return rc;
 }
 
 /* An array, and what was made of it. */
@@ -78,7 +91,10 @@ static void fill_steps(struct task *t, size_t one_of, int fill)
 static int encode(void *arg, struct saikai_error *err)
 {
     struct task *t = arg;
-    return sk_codec_predict.encode(&t->a, t->x, NULL, t->out, t->room, &t->made, err);
+    int rc = sk_codec_predict.encode(&t->a, t->x, NULL, t->out, t->room, &t->made, err);
+    if (!rc && opened(t->out, &t->made, t->room))
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to open it");
+    return rc;
 }
 
 static int decode(void *arg, struct saikai_error *err)
