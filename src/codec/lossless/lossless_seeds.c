@@ -166,6 +166,30 @@ static int seed_grid(const char *dir, const char *name, const struct sk_array *a
     return rc;
 }
 
+/* What is predicted so well that it is packed. */
+static int seed_packed(const char *dir, const char *name, const struct sk_array *a)
+{
+    size_t n = sk_array_size_bytes(a), made = 0, size = sk_type_size(a->type);
+    uint8_t *x = calloc(1, n), *out = malloc(sk_codec_predict.max_encoded(a));
+    struct sk_buf b = {0};
+    for (size_t i = 0; i < n / size; i++) {
+        double d = (double)(i / 512) * 0.5 + (double)(i / 8 % 64) * 1e-3;
+        uint64_t whole = 1000 * i + i / 700;
+        memcpy(x + i * size, sk_type_is_float(a->type) ? (const void *)&d : &whole, size);
+    }
+    int rc = sk_codec_predict.encode(a, x, NULL, out, sk_codec_predict.max_encoded(a), &made, NULL);
+    sk_buf_put_u8(&b, (uint8_t)(a->type - 1));
+    sk_buf_put_u8(&b, (uint8_t)a->ndims);
+    for (int k = 0; k < a->ndims; k++)
+        sk_buf_put_u16(&b, (uint16_t)a->dims[k]);
+    sk_buf_put(&b, out, made);
+    rc = rc ? rc : save(dir, "predict_fuzz", name, &b);
+    sk_buf_free(&b);
+    free(x);
+    free(out);
+    return rc;
+}
+
 /* Steps of which each is as the one before, but for a few values. */
 static int seed_steps(const char *dir, const char *name, const struct sk_array *a)
 {
@@ -237,6 +261,8 @@ int main(int argc, char **argv)
     rc |= seed_grid(argv[1], "zeros-row-f64-2", &(struct sk_array){SAIKAI_F64, 2, {50, 60}}, 10000000, 2);
     rc |= seed_grid(argv[1], "zeros-bits-f64-1", &(struct sk_array){SAIKAI_F64, 1, {1500}}, 100000, 3);
     rc |= seed_steps(argv[1], "steps-f32-3", &(struct sk_array){SAIKAI_F32, 3, {20, 30, 34}});
+    rc |= seed_packed(argv[1], "again-f64-1", &(struct sk_array){SAIKAI_F64, 1, {20000}});
+    rc |= seed_packed(argv[1], "again-i64-2", &(struct sk_array){SAIKAI_I64, 2, {40, 150}});
     rc |= seed_frame(argv[1], "fpc+gzip", &shapes[0], 1);
     rc |= seed_frame(argv[1], "predict", &shapes[1], 0);
     rc |= seed_frame(argv[1], "shuffle+zstd", &shapes[2], 6);
