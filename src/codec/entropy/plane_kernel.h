@@ -7,8 +7,7 @@
 
 enum {
     PLANE_NEIGHBOURS = 12,
-    PLANE_SPARE =
-        16, /* elements that a kernel may read behind a row, and write behind its output */
+    PLANE_SPARE = 32, /* elements that a kernel may read behind a row, and write behind its output */
     PLANE_NO_SYMBOL = 266 << 7, /* of masked places: the context behind the last, token 0 */
 };
 
@@ -32,6 +31,8 @@ struct plane_kernel {
     void (*sums)(const struct plane_row *r, size_t col, size_t n, uint16_t *sum);
     /* The reverse of tokens, raw bits left out, for n of at most 64; nothing is written behind n. Returns which have raw bits. */
     uint64_t (*values)(const uint8_t *token, size_t n, int32_t *q, uint8_t *level);
+    /* Which of n tokens, at most 64, have raw bits. */
+    uint64_t (*large)(const uint8_t *token, size_t n);
     /* Zeros in n of both, at most 64. */
     void (*clear)(int32_t *q, uint8_t *level, size_t n);
 };

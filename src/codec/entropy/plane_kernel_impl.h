@@ -71,6 +71,11 @@ static uint64_t NAME(values)(const uint8_t *token, size_t n, int32_t *q, uint8_t
     return many;
 }
 
+static uint64_t NAME(large)(const uint8_t *token, size_t n)
+{
+    return _mm512_cmpge_epu8_mask(_mm512_maskz_loadu_epi8(first_of(n), token), _mm512_set1_epi8(SK_TOKEN_SMALL));
+}
+
 static void NAME(clear)(int32_t *q, uint8_t *level, size_t n)
 {
     if (n == 64) { /* as most are; processors store less quickly where they are told of each byte */
@@ -117,6 +122,17 @@ static uint64_t NAME(values)(const uint8_t *token, size_t n, int32_t *q, uint8_t
     return large;
 }
 
+static uint64_t NAME(large)(const uint8_t *token, size_t n)
+{
+    const __m128i least = _mm_set1_epi8(SK_TOKEN_SMALL);
+    uint64_t large = 0;
+    for (size_t i = 0; i < n; i += 16) {
+        __m128i t = _mm_loadu_si128((const __m128i *)(const void *)(token + i));
+        large |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(t, least), t)) << i;
+    }
+    return large & ~(uint64_t)0 >> (64 - n);
+}
+
 /* The last step overlaps the one before. */
 static void NAME(clear)(int32_t *q, uint8_t *level, size_t n)
 {
@@ -152,6 +168,14 @@ static uint64_t NAME(values)(const uint8_t *token, size_t n, int32_t *q, uint8_t
         level[i] = table[token[i]].level;
         large |= (uint64_t)(token[i] >= SK_TOKEN_SMALL) << i;
     }
+    return large;
+}
+
+static uint64_t NAME(large)(const uint8_t *token, size_t n)
+{
+    uint64_t large = 0;
+    for (size_t i = 0; i < n; i++)
+        large |= (uint64_t)(token[i] >= SK_TOKEN_SMALL) << i;
     return large;
 }
 
@@ -230,6 +254,31 @@ static void NAME(sums)(const struct plane_row *r, size_t col, size_t n, uint16_t
 
 /* The context of a sum: the sum when it is small, then ever coarser; the lines cross where the
  * steps change. */
+#ifdef __AVX512BW__
+static unsigned NAME(symbols)(const struct plane_row *r, size_t col, size_t n, const uint8_t *token, uint16_t *symbol)
+{
+    const __m512i first = _mm512_set1_epi16((int16_t)r->first), twelve = _mm512_set1_epi16(12), two_dozen = _mm512_set1_epi16(24);
+    __m512i top = _mm512_setzero_si512();
+    for (size_t i = 0; i < n; i += 32) {
+        __m512i s = _mm512_setzero_si512();
+        for (int k = 0; k < r->n; k++) {
+            __m512i l = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(r->level[k] + col + i)));
+            s = _mm512_add_epi16(s, _mm512_mullo_epi16(l, _mm512_set1_epi16((int16_t)r->weight[k])));
+        }
+        __m512i a = _mm512_add_epi16(twelve, _mm512_srli_epi16(s, 2)), b = _mm512_add_epi16(two_dozen, _mm512_srli_epi16(s, 4));
+        s = _mm512_min_epu16(s, _mm512_min_epu16(a, b));
+        top = _mm512_max_epu16(top, s);
+        __m512i t = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(token + i)));
+        __m512i x = _mm512_or_si512(_mm512_slli_epi16(_mm512_add_epi16(s, first), 7), t);
+        if (r->mask) {
+            __m256i m = _mm256_loadu_si256((const __m256i *)(const void *)(r->mask + col + i));
+            x = _mm512_mask_mov_epi16(x, _mm256_test_epi8_mask(m, m), _mm512_set1_epi16((int16_t)PLANE_NO_SYMBOL));
+        }
+        _mm512_storeu_si512(symbol + i, x);
+    }
+    return greatest_of(_mm256_max_epu16(_mm512_castsi512_si256(top), _mm512_extracti64x4_epi64(top, 1))) + 1;
+}
+#else
 static unsigned NAME(symbols)(const struct plane_row *r, size_t col, size_t n, const uint8_t *token,
                               uint16_t *symbol)
 {
@@ -251,11 +300,13 @@ static unsigned NAME(symbols)(const struct plane_row *r, size_t col, size_t n, c
     }
     return greatest_of(top) + 1;
 }
+#endif
 
 const struct plane_kernel NAME(sk_plane_kernel) = {
     .tokens = NAME(tokens),
     .symbols = NAME(symbols),
     .sums = NAME(sums),
     .values = NAME(values),
+    .large = NAME(large),
     .clear = NAME(clear),
 };

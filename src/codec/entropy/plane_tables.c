@@ -182,10 +182,10 @@ static int write_set(struct sk_plane_writer *w, struct models *m, unsigned first
 }
 
 /* What coding a token takes: x becomes x + start + (x / freq) (SK_RANS_ONE - freq), which is Duda's
- * step; the division is a multiplication by 2^64 / freq, which is exact for 32 bits. */
+ * step. Since x < freq 2^20 then, the division is a multiplication by 2^44 / freq, rounded up, which is exact and stays below 2^64. */
 struct code {
     uint64_t inverse;
-    uint32_t bias;
+    uint32_t start;
     uint16_t freq, rest;
 };
 
@@ -196,26 +196,23 @@ struct coder {
     uint32_t state[LANES];
 };
 
+enum { INVERSE_BITS = 2 * 32 - (32 - SK_RANS_BITS) };
+
 static struct code code_of(unsigned freq, unsigned start)
 {
-    if (freq == 1) /* 2^64 does not fit: x / 1 comes out as x - 1 */
-        return (struct code){UINT64_MAX, start + SK_RANS_ONE - 1, 1, SK_RANS_ONE - 1};
-    return (struct code){UINT64_MAX / freq + 1, start, (uint16_t)freq,
-                         (uint16_t)(SK_RANS_ONE - freq)};
+    return (struct code){(((uint64_t)1 << INVERSE_BITS) + freq - 1) / freq, start, (uint16_t)freq, (uint16_t)(SK_RANS_ONE - freq)};
 }
 
 static void prepare(struct coder *c, const struct models *m)
 {
     for (int i = 0; i < m->n; i++)
         for (int t = 0; t < SK_TOKENS; t++)
-            if (m->m[i].freq[t] && m->m[i].freq[t] < SK_RANS_ONE)
+            if (m->m[i].freq[t])
                 c->code[i][t] = code_of(m->m[i].freq[t], m->m[i].start[t]);
-            else if (m->m[i].freq[t])
-                c->code[i][t] = (struct code){.freq = SK_RANS_ONE};
     for (int k = 0; k < CONTEXTS; k++)
         c->of[k] = c->code[m->of[k]];
     c->of[CTX_MASKED] = c->code[m->n];
-    c->code[m->n][0] = (struct code){.freq = SK_RANS_ONE};
+    c->code[m->n][0] = code_of(SK_RANS_ONE, 0);
     for (int l = 0; l < LANES; l++)
         c->state[l] = SK_RANS_LOW;
 }
@@ -229,8 +226,8 @@ static inline __attribute__((always_inline)) uint32_t code_symbol(const struct c
     (*words)[-1] = (uint16_t)x;
     *words -= full;
     x = full ? x >> 16 : x;
-    uint32_t quotient = (uint32_t)((unsigned __int128)x * k->inverse >> 64);
-    return x + k->bias + quotient * k->rest;
+    uint32_t quotient = (uint32_t)(x * k->inverse >> INVERSE_BITS);
+    return x + k->start + quotient * k->rest;
 }
 
 static inline __attribute__((always_inline)) void code_block(struct coder *c, const uint16_t *s,

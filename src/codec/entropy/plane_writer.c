@@ -108,30 +108,19 @@ static void tokens_of(struct sk_plane_writer *w, const struct lanes *v, const in
             }
 }
 
-/* Raw bits of the large values of a row. */
+/* Raw bits of the large values of a row's block. */
 static void put_raw(struct sk_plane_writer *w, const uint8_t *token, const int32_t *q, size_t n)
 {
     const struct sk_token *table = sk_token_table();
-    uint8_t large[BLOCK];
-    const uint64_t each = 0x0101010101010101u;
-    size_t found = 0;
-    for (size_t i = 0; i < n; i += 8) { /* behind n there is room, and other tokens */
-        uint64_t eight;
-        memcpy(&eight, token + i, sizeof eight);
-        eight = (eight + (128 - SK_TOKEN_SMALL) * each) & 128 * each;
-        if (n - i < 8)
-            eight &= ((uint64_t)1 << 8 * (n - i)) - 1;
-        for (; eight; eight &= eight - 1)
-            large[found++] = (uint8_t)(i + (unsigned)__builtin_ctzll(eight) / 8);
-    }
-    uint8_t *to = found ? sk_buf_extend(&w->raw, found * SK_TOKEN_MAX_BITS / 8 + 16) : NULL;
+    uint64_t large = w->kernel->large(token, n), acc = w->acc;
+    uint8_t *to = large ? sk_buf_extend(&w->raw, (size_t)__builtin_popcountll(large) * SK_TOKEN_MAX_BITS / 8 + 16) : NULL;
+    unsigned bits = w->acc_bits;
     if (!to)
         return;
-    uint64_t acc = w->acc;
-    unsigned bits = w->acc_bits;
-    for (size_t k = 0; k < found; k++) {
-        int32_t x = q[large[k]];
-        const struct sk_token *t = &table[token[large[k]]];
+    for (; large; large &= large - 1) {
+        const unsigned i = (unsigned)__builtin_ctzll(large);
+        const struct sk_token *t = &table[token[i]];
+        int32_t x = q[i];
         uint32_t a = x < 0 ? 0u - (uint32_t)x : (uint32_t)x;
         acc |= (uint64_t)((a - t->base) << 1 | (x < 0)) << bits;
         bits += t->bits;

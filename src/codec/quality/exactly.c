@@ -55,6 +55,14 @@ static double share_of_changes(const struct looked *l)
     return (double)seen / PROBES;
 }
 
+/* Lines of 2^n - 3 values have no rows within them that the codec would look for. */
+static void leave_no_rows(struct sk_array *box)
+{
+    enum { LESS = 3 };
+    size_t *n = &box->dims[box->ndims - 1];
+    *n -= *n > 2 * LESS ? LESS : 0;
+}
+
 /* Extents of a box of about `bytes`: the fastest dimensions grow first, and three of them at most. What is rough comes in rows and planes more often than not: so boxes are
  * thin, to meet few of these. */
 static void extents(const struct sk_array *a, size_t bytes, struct sk_array *box)
@@ -127,6 +135,8 @@ static double share_left(const struct looked *l, size_t bytes, int boxes, double
 {
     struct sk_array box;
     extents(l->a, bytes, &box);
+    if (boxes < BOXES)
+        leave_no_rows(&box);
     size_t room = sk_codec_predict.max_encoded(&box);
     uint8_t *values = malloc(sk_array_size_bytes(&box)), *out = malloc(room);
     double part = l->changes / ((double)l->size * (boxes - 1)), all = 0, most = 0, one = values && out ? 0 : -1;
