@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Boxes, bytes of a small one and of a large one, and of what codes have beside the values. */
-enum { BOXES = 4, LITTLE = 4 << 10, LARGE = 16 << 10, TABLES = 256 };
+/* Boxes, bytes of a tiny one, of a small one and of a large one, and of what codes have beside the values. */
+enum { BOXES = 4, TINY = 2 << 10, LITTLE = 4 << 10, LARGE = 16 << 10, TABLES = 256 };
 
 /* Values of an array, of which most repeat the one before them here and there: boxes are laid where others lie. */
 struct looked {
@@ -135,7 +135,7 @@ static double share_left(const struct looked *l, size_t bytes, int boxes, double
 {
     struct sk_array box;
     extents(l->a, bytes, &box);
-    if (boxes < BOXES)
+    if (bytes == TINY)
         leave_no_rows(&box);
     size_t room = sk_codec_predict.max_encoded(&box);
     uint8_t *values = malloc(sk_array_size_bytes(&box)), *out = malloc(room);
@@ -154,10 +154,17 @@ static double share_left(const struct looked *l, size_t bytes, int boxes, double
     return one < 0 ? INFINITY : all - most;
 }
 
+/* Is more than this left, as soon as boxes tell? Most arrays: two tiny ones leave no doubt. */
+static int is_more_left(const struct looked *l, double share)
+{
+    const double far = 2, farther = 4;
+    return share_left(l, TINY, 2, farther * share) > farther * share || share_left(l, LITTLE, BOXES, far * share) > far * share;
+}
+
 int sk_exactly_may_win(const struct sk_array *a, const void *in, size_t size)
 {
-    enum { SMALLEST = 16 }; /* of the array, all large boxes */
-    const double near = 1.3, far = 2, farther = 4, most_repeats = 16;
+    enum { SMALLEST = 16 /* of the array, all large boxes */, QUICK = 2 << 20 /* bytes in which repeats are found soon */ };
+    const double near = 1.3, least_left = 1.0 / 16;
     struct looked l = {.a = a, .in = in, .size = sk_type_size(a->type)};
     size_t bytes = sk_array_size_bytes(a);
     if (bytes < size * 3 / 2 + 64 || bytes < (size_t)SMALLEST * BOXES * LITTLE || a->ndims < 1)
@@ -168,14 +175,11 @@ int sk_exactly_may_win(const struct sk_array *a, const void *in, size_t size)
     if (l.changes == 0)
         return 1;
     int repeats = sk_repeats_beyond(a, in, (size_t)BOXES * LARGE, bytes);
-    if (!repeats && share_left(&l, LITTLE, 2, farther * wanted) > farther * wanted)
-        return 0; /* most arrays: two boxes leave no doubt */
-    double share = share_left(&l, LITTLE, BOXES, far * (repeats ? most_repeats : 1) * wanted);
-    if (share > far * most_repeats * wanted)
+    if (repeats && bytes > QUICK && is_more_left(&l, wanted / least_left))
         return 0;
     if (repeats)
         wanted /= sk_repeats_left(a, in);
-    if (share > far * wanted)
+    if (is_more_left(&l, wanted))
         return 0;
     return bytes < (size_t)SMALLEST * BOXES * LARGE || share_left(&l, LARGE, BOXES, near * wanted) <= near * wanted;
 }

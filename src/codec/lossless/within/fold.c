@@ -85,11 +85,11 @@ struct finder {
     uint64_t out; /* FACTOR to the power of BLOCK */
 };
 
-static uint64_t fingerprint(const struct finder *f, size_t i)
+static inline uint64_t fingerprint(const uint8_t *x, size_t word, size_t i)
 {
     uint64_t h = 0;
     for (size_t k = i; k < i + BLOCK; k++)
-        h = (h + word_at(f->x, f->word, k)) * FACTOR;
+        h = (h + word_at(x, word, k)) * FACTOR;
     return h;
 }
 
@@ -112,26 +112,41 @@ static int add(struct sk_fold *f, struct sk_fold_repeat r)
     return 0;
 }
 
+/* From *at on, whose block has the fingerprint h: the first position whose block stood before, and where it did. n: none. Blocks on the way are kept. */
+static inline __attribute__((always_inline)) size_t next_repeat(const struct finder *d, size_t word, size_t *at, uint64_t h)
+{
+    const uint8_t *x = d->x;
+    const size_t n = d->n;
+    const uint64_t out = d->out;
+    uint32_t *slot = d->slot;
+    for (size_t i = *at;; i++) {
+        size_t s = slot_of(d, h), found = slot[s];
+        if (found && is_same(x, word, found - 1, i, BLOCK)) {
+            *at = i;
+            return found - 1;
+        }
+        if (i % BLOCK == 0 && changes(x, word, i, BLOCK) >= CHANGES)
+            slot[s] = (uint32_t)i + 1;
+        if (i + BLOCK >= n)
+            return n;
+        h = (h + word_at(x, word, i + BLOCK)) * FACTOR - word_at(x, word, i) * out;
+    }
+}
+
+static size_t next_of(const struct finder *d, size_t *at)
+{
+    return d->word == 4 ? next_repeat(d, 4, at, fingerprint(d->x, 4, *at)) : next_repeat(d, 8, at, fingerprint(d->x, 8, *at));
+}
+
 /* All repeats, each as long as it is. Returns how many words they have; -1: no memory. */
 static int64_t find_all(const struct finder *d, struct sk_fold *f)
 {
     size_t i = 0, done = 0, all = 0; /* done: behind the repeat before */
     while (i + BLOCK <= d->n) {
-        uint64_t h = fingerprint(d, i);
-        size_t found = 0;
-        for (;; i++) {
-            size_t s = slot_of(d, h);
-            found = d->slot[s];
-            if (found && is_same(d->x, d->word, found - 1, i, BLOCK))
-                break;
-            found = 0;
-            if (i % BLOCK == 0 && changes(d->x, d->word, i, BLOCK) >= CHANGES)
-                d->slot[s] = (uint32_t)i + 1;
-            if (i + BLOCK >= d->n)
-                return (int64_t)all;
-            h = (h + word_at(d->x, d->word, i + BLOCK)) * FACTOR - word_at(d->x, d->word, i) * d->out;
-        }
-        size_t from = found - 1, back = i - from, begin = i, end = i + BLOCK;
+        size_t from = next_of(d, &i);
+        if (from == d->n)
+            break;
+        size_t back = i - from, begin = i, end = i + BLOCK;
         while (begin > done && begin > back && is_same(d->x, d->word, begin - 1, begin - 1 - back, 1))
             begin--;
         while (end < d->n && is_same(d->x, d->word, end, end - back, 1))
