@@ -15,24 +15,29 @@ enum { LANES = 32 };
 /* Comparisons with NaN are false and so skip it; Inf is kept out by the two limits, which are looked at one by one only where there is some.
  * By lanes, which vectorises. */
 #define RANGE(T, LIMIT)                                                                            \
+    static inline __attribute__((always_inline)) void add_##T(const T v[LANES], int some_are_infinite, T lo[LANES], T hi[LANES]) \
+    {                                                                                              \
+        for (int k = 0; k < LANES; k++) {                                                          \
+            T down = !some_are_infinite || v[k] >= -(LIMIT) ? v[k] : lo[k];                        \
+            T up = !some_are_infinite || v[k] <= (LIMIT) ? v[k] : hi[k];                           \
+            lo[k] = down < lo[k] ? down : lo[k];                                                   \
+            hi[k] = up > hi[k] ? up : hi[k];                                                       \
+        }                                                                                          \
+    }                                                                                              \
     static inline __attribute__((always_inline)) void some_##T(const T *x, size_t n, int some_are_infinite, T lo[LANES], T hi[LANES]) \
     {                                                                                              \
+        size_t i = 0;                                                                              \
         for (int k = 0; k < LANES; k++) {                                                          \
             lo[k] = INFINITY;                                                                      \
             hi[k] = -INFINITY;                                                                     \
         }                                                                                          \
-        for (size_t i = 0; i < n; i += LANES) {                                                    \
-            size_t most = n - i < LANES ? n - i : LANES;                                           \
-            T v[LANES];                                                                            \
-            for (size_t k = most; k < LANES; k++)                                                  \
-                v[k] = x[i];                                                                       \
-            memcpy(v, x + i, most * sizeof *v);                                                    \
-            for (int k = 0; k < LANES; k++) {                                                      \
-                T down = !some_are_infinite || v[k] >= -(LIMIT) ? v[k] : lo[k];                    \
-                T up = !some_are_infinite || v[k] <= (LIMIT) ? v[k] : hi[k];                       \
-                lo[k] = down < lo[k] ? down : lo[k];                                               \
-                hi[k] = up > hi[k] ? up : hi[k];                                                   \
-            }                                                                                      \
+        for (; i + LANES <= n; i += LANES)                                                         \
+            add_##T(x + i, some_are_infinite, lo, hi);                                             \
+        if (i < n) {                                                                               \
+            T few[LANES];                                                                          \
+            for (size_t k = 0; k < LANES; k++)                                                     \
+                few[k] = x[i + k < n ? i + k : i];                                                 \
+            add_##T(few, some_are_infinite, lo, hi);                                               \
         }                                                                                          \
     }                                                                                              \
     static inline __attribute__((always_inline)) void range_##T(const T *x, size_t n, double *low, \

@@ -64,30 +64,34 @@ enum { BYTES = 16 }; /* which any processor compares */
 /* Where m is all ones a, else b. */
 #define CHOSEN(m, a, b) (((m) & (a)) | (~(m) & (b)))
 
-/* Values are turned over where the extreme is the least: it is the greatest then. In vectors, and the rest one by one. */
+/* Values are turned over where the extreme is the least: it is the greatest then. In vectors, and the rest one by one; not a number where one comes to `enough`. */
 #define DEFINE_NEXT(F, U, LEAST)                                                                   \
-    static double next_##F(const F *in, size_t n, F extreme, int down, size_t *times)              \
+    static double next_##F(const F *in, size_t n, F extreme, int down, double enough, size_t *times) \
     {                                                                                              \
         typedef F some __attribute__((vector_size(BYTES)));                                        \
         typedef U bits __attribute__((vector_size(BYTES)));                                        \
-        enum { EACH = BYTES / sizeof(F) };                                                         \
-        F best = (F)-INFINITY, top = down ? extreme : -extreme;                                    \
+        enum { EACH = BYTES / sizeof(F), LOOKS = 4096 };                                           \
+        F best = (F)-INFINITY, top = down ? extreme : -extreme, most = (F)(down ? enough : -enough); \
         some next = (some){0} + best;                                                              \
         bits same = {0}, flip = (bits){0} + (down ? 0 : (U)1 << (8 * sizeof(U) - 1));              \
         size_t whole = n - n % EACH;                                                               \
-        for (size_t i = 0; i < whole; i += EACH) {                                                 \
-            bits v;                                                                                \
-            memcpy(&v, in + i, sizeof v);                                                          \
-            v ^= flip;                                                                             \
-            same -= (bits)((some)v == top);                                                        \
-            bits inner = (bits)((some)v < top) & (bits)((some)v > next) & (bits)((some)v >= (LEAST)); \
-            next = (some)CHOSEN(inner, v, (bits)next);                                             \
-        }                                                                                          \
         *times = 0;                                                                                \
-        for (size_t k = 0; k < EACH; k++) {                                                        \
-            *times += (size_t)same[k];                                                             \
-            best = next[k] > best ? next[k] : best;                                                \
+        for (size_t i = 0; i < whole && best < most;) {                                            \
+            for (size_t end = whole - i < LOOKS ? whole : i + LOOKS; i < end; i += EACH) {         \
+                bits v;                                                                            \
+                memcpy(&v, in + i, sizeof v);                                                      \
+                v ^= flip;                                                                         \
+                same -= (bits)((some)v == top);                                                    \
+                bits inner = (bits)((some)v < top) & (bits)((some)v > next) & (bits)((some)v >= (LEAST)); \
+                next = (some)CHOSEN(inner, v, (bits)next);                                         \
+            }                                                                                      \
+            for (size_t k = 0; k < EACH; k++)                                                      \
+                best = next[k] > best ? next[k] : best;                                            \
         }                                                                                          \
+        if (best >= most)                                                                          \
+            return NAN;                                                                            \
+        for (size_t k = 0; k < EACH; k++)                                                          \
+            *times += (size_t)same[k];                                                             \
         for (size_t i = whole; i < n; i++) {                                                       \
             F x = down ? in[i] : -in[i];                                                           \
             *times += x == top;                                                                    \
@@ -98,11 +102,10 @@ enum { BYTES = 16 }; /* which any processor compares */
 DEFINE_NEXT(float, uint32_t, -FLT_MAX)
 DEFINE_NEXT(double, uint64_t, -1.7e308)
 
-/* The next value inwards from an extreme, and whether that is there more than once. */
-static double next_inwards(const void *in, size_t n, size_t size, double extreme, int down,
-                           size_t *times)
+/* The next value inwards from an extreme, and whether that is there more than once; not a number where one comes to `enough`. */
+static double next_inwards(const void *in, size_t n, size_t size, double extreme, int down, double enough, size_t *times)
 {
-    return size == sizeof(float) ? next_float(in, n, (float)extreme, down, times) : next_double(in, n, extreme, down, times);
+    return size == sizeof(float) ? next_float(in, n, (float)extreme, down, enough, times) : next_double(in, n, extreme, down, enough, times);
 }
 
 int sk_fill_find(const void *in, size_t n, size_t size, double *low, double *high, double *fill)
@@ -116,8 +119,8 @@ int sk_fill_find(const void *in, size_t n, size_t size, double *low, double *hig
     if (!(fabs(extreme - from) > far_out * width) || extreme == 0)
         return 0;
     size_t times;
-    double next = next_inwards(in, n, size, extreme, down, &times);
-    if (times < 2 || !isfinite(next) || !(fabs(extreme - next) > gap * fabs(extreme - from)))
+    double way = gap * fabs(extreme - from), next = next_inwards(in, n, size, extreme, down, down ? extreme - way : extreme + way, &times);
+    if (times < 2 || !isfinite(next) || !(fabs(extreme - next) > way))
         return 0;
     *fill = extreme;
     *(down ? high : low) = next;
