@@ -154,17 +154,17 @@ static double share_left(const struct looked *l, size_t bytes, int boxes, double
     return one < 0 ? INFINITY : all - most;
 }
 
-/* Is more than this left, as soon as boxes tell? Most arrays: two tiny ones leave no doubt. */
-static int is_more_left(const struct looked *l, double share)
+/* The share that small boxes tell; INFINITY where tiny ones leave no doubt that it is far more than `wanted`, as for most arrays. */
+static double share_soon(const struct looked *l, double wanted)
 {
-    const double far = 2, farther = 4;
-    return share_left(l, TINY, 2, farther * share) > farther * share || share_left(l, LITTLE, BOXES, far * share) > far * share;
+    const double enough = 2, farther = 4;
+    return share_left(l, TINY, 2, farther * wanted) > farther * wanted ? INFINITY : share_left(l, LITTLE, BOXES, enough * wanted);
 }
 
 int sk_exactly_may_win(const struct sk_array *a, const void *in, size_t size)
 {
     enum { SMALLEST = 16 /* of the array, all large boxes */, QUICK = 2 << 20 /* bytes in which repeats are found soon */ };
-    const double near = 1.3, least_left = 1.0 / 16;
+    const double near = 1.3, far = 2, least_left = 1.0 / 16;
     struct looked l = {.a = a, .in = in, .size = sk_type_size(a->type)};
     size_t bytes = sk_array_size_bytes(a);
     if (bytes < size * 3 / 2 + 64 || bytes < (size_t)SMALLEST * BOXES * LITTLE || a->ndims < 1)
@@ -175,11 +175,12 @@ int sk_exactly_may_win(const struct sk_array *a, const void *in, size_t size)
     if (l.changes == 0)
         return 1;
     int repeats = sk_repeats_beyond(a, in, (size_t)BOXES * LARGE, bytes);
-    if (repeats && bytes > QUICK && is_more_left(&l, wanted / least_left))
+    if (repeats && bytes > QUICK && share_soon(&l, wanted / least_left) > far * wanted / least_left)
         return 0;
     if (repeats)
         wanted /= sk_repeats_left(a, in);
-    if (is_more_left(&l, wanted))
-        return 0;
+    double share = share_soon(&l, wanted);
+    if (share <= wanted || share > far * wanted)
+        return share <= wanted; /* larger boxes have less beside the values */
     return bytes < (size_t)SMALLEST * BOXES * LARGE || share_left(&l, LARGE, BOXES, near * wanted) <= near * wanted;
 }
