@@ -57,6 +57,7 @@ int sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, d
         .short_life_s = sk_config_time(c, "run.short_life"),
         .stop_grace_s = sk_config_time(c, "schedule.stop_grace"),
         .command = o->command,
+        .then = *sk_config_text(c, "run.then") != 0,
         .program = *sk_config_text(c, "run.then") ? NULL : o->program[0],
         .backoff_s = sk_config_time(c, "run.backoff"),
         .grace_s = sk_config_time(c, "run.grace"),

@@ -197,7 +197,7 @@ static const char *why_not(const struct sk_supervisor *s, double now)
         return "nobody reads its output any more (the pipe is closed), and it would end of that again";
     if (hopeless)
         return hopeless;
-    if (s->hopeless)
+    if (s->hopeless && !s->c.then) /* another command may fit */
         return "it would fail again for the reason said above";
     if (s->refused)
         return "its store belongs to a job that is running, as said above";

@@ -36,6 +36,7 @@ struct sk_supervisor_config {
     double repair_s;  /* most time for a recovery in place, and for MPI's end after a death; 0: there is none */
     double deadline;  /* no restart after this time; 0: none */
     const char *command; /* what to type to go on; NULL: not known */
+    int then;            /* starts after the first execute another command */
     const char *program; /* what every start executes; NULL: not known, or not always the same */
 };
 

@@ -89,6 +89,23 @@ static void a_hopeless_job_ends_at_once(void **state)
     crew_finish(w);
 }
 
+/* … unless other starts execute another command, which may begin where this one could not. */
+static void hopeless_with_another_command(void **state)
+{
+    struct sk_supervisor_config c = crew_config();
+    (void)state;
+    c.then = 1;
+    struct crew *w = crew_begin(&c);
+    crew_run(w, 0.2);
+    w->at.state = SK_KEEPER_HOPELESS;
+    crew_run(w, 0.2);
+    crew_exit(w, 0, SK_EXIT_CODE, 70, 0);
+    crew_run(w, 2);
+    assert_int_equal(w->starts, 2);
+    assert_null(strstr(w->said, "it would fail again"));
+    crew_finish(w);
+}
+
 static void a_start_is_told_what_went_before(void **state)
 {
     struct sk_supervisor_config c = crew_config();
@@ -457,6 +474,7 @@ int main(void)
         cmocka_unit_test(a_killed_rank_restarts_the_job_at_once),
         cmocka_unit_test(a_refused_job_ends_at_once),
         cmocka_unit_test(a_hopeless_job_ends_at_once),
+        cmocka_unit_test(hopeless_with_another_command),
         cmocka_unit_test(a_start_is_told_what_went_before),
         cmocka_unit_test(the_next_start_is_told_how_this_one_ended),
         cmocka_unit_test(no_start_before_all_are_gone),

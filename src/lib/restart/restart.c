@@ -96,6 +96,14 @@ static int restart(struct sk_session *s, int *restored, int64_t *iteration, stru
     return sk_restore_newest(s, restored, iteration, err);
 }
 
+/* A program that does not fit what it saved does not fit it at its next start either: the launcher is to know, and makes none. */
+static void tell_misfit(struct sk_session *s, int rc)
+{
+    int is_misfit = rc == SAIKAI_ECHANGED || rc == SAIKAI_ERANKS;
+    if (is_misfit && s->page && !s->page->incarnation && strcmp(sk_config_text(s->config, "lib.on_error"), "return"))
+        atomic_store(&s->page->state, SK_KEEPER_HOPELESS);
+}
+
 int sk_session_restart(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err)
 {
     return sk_session_restart_from(s, NULL, restored, iteration, err);
@@ -118,6 +126,7 @@ int sk_session_restart_from(struct sk_session *s, const char *which, int *restor
         rc = restart(s, restored, iteration, err);
     if (rc && !was_called && !s->clock.tick)
         sk_memo_unread(s);
+    tell_misfit(s, rc);
     if (s->resume.chosen.is_set) /* nothing is removed before there is something newer */
         s->who.first_incarnation = s->resume.chosen.first;
     else if (!rc && (rc = sk_session_remove_leftovers(s)))

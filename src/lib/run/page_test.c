@@ -324,6 +324,36 @@ static void it_could_not_begin_again_either(void **state)
     }
 }
 
+/* A program with another size of its array than the generation has. */
+static int does_not_fit(struct sk_group *g, void *arg)
+{
+    const struct start *p = arg;
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    double u[CELLS + 1] = {0};
+    int restored = 0;
+    int64_t from = 0;
+    CHECK(!world_session(g, world_config("redundancy.scheme=none; %s", p->config), &s, &err) && !world_protect(s, u, CELLS + 1, &err));
+    CHECK(sk_session_restart(s, &restored, &from, &err) == SAIKAI_ECHANGED);
+    return world_leave(s, 0, 0);
+}
+
+/* Neither would the next start fit; one that goes on without its state is the program's affair, and one after a fault may follow an odd
+ * start. */
+static void what_does_not_fit_never_does(void **state)
+{
+    (void)state;
+    run((struct start){.body = saves});
+    world_start(N, does_not_fit, &(struct start){.config = "lib.on_error=return"});
+    assert_int_not_equal(atomic_load(&page->state), SK_KEEPER_HOPELESS);
+    page->incarnation = 1;
+    world_start(N, does_not_fit, &(struct start){.config = "lib.on_error=abort"});
+    assert_int_not_equal(atomic_load(&page->state), SK_KEEPER_HOPELESS);
+    page->incarnation = 0;
+    world_start(N, does_not_fit, &(struct start){.config = "lib.on_error=abort"});
+    assert_int_equal(atomic_load(&page->state), SK_KEEPER_HOPELESS);
+}
+
 /* The newest iteration of which all ranks have their files there, 0: none. */
 static int64_t newest_whole(const char *root)
 {
@@ -530,6 +560,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_is_refused, make_page, remove_page),
         cmocka_unit_test_setup_teardown(it_cannot_begin, make_page, remove_page),
         cmocka_unit_test_setup_teardown(it_could_not_begin_again_either, make_page, remove_page),
+        cmocka_unit_test_setup_teardown(what_does_not_fit_never_does, make_page, remove_page),
         cmocka_unit_test_setup_teardown(a_signal_is_handed_on, make_page, remove_page),
         cmocka_unit_test_setup_teardown(it_ends_when_all_is_saved, make_page, remove_page),
         cmocka_unit_test(no_file_is_left_open),
