@@ -103,6 +103,7 @@ static int is_strong(const struct sk_coder *c, int i, const struct sk_recipe *r)
 /* What is left of a piece by the strongest compressor, and by zstd; quick 0: nobody has asked. */
 struct pieces {
     double strong, quick, all; /* all: about what the strongest leaves of all; 0: nobody has asked */
+    double usual, far;         /* of which: what it leaves of a piece at the level asked for, and what is left of that by what repeats far away */
 };
 
 /* Whether zstd, which leaves so much of a piece, might leave less of all of it than `have`: it may find a fifth more of what it has found there. Where that
@@ -165,12 +166,14 @@ static int try_bytes(struct sk_coder *c, struct sk_part *parts, int i, const str
 
 /* About what the strongest compressor leaves of a byte of all of a part: of a piece it leaves less of a byte than of a quarter of that, and of all less again for
  * each time that it is four times as long; what repeats from further away, a quick one tells. */
-static double of_all(struct sk_coder *c, const struct sk_part *p, int level)
+static double of_all(struct sk_coder *c, const struct sk_part *p, int level, struct pieces *seen)
 {
     enum { QUICK = 1, TIMES = 4 };
     size_t n = piece_of(p);
     double about = of_middle(c, p, n, SK_BACKEND_LZMA, level), less = about / of_middle(c, p, n / TIMES, SK_BACKEND_LZMA, level),
            far = of_middle(c, p, p->size_bytes, SK_BACKEND_ZSTD, QUICK | SK_PACK_LONG) / of_middle(c, p, n, SK_BACKEND_ZSTD, QUICK);
+    seen->usual = about;
+    seen->far = far;
     for (size_t k = n; k < p->size_bytes && less < 1; k *= TIMES)
         about *= less;
     return far < 1 ? about * far : about;
@@ -193,8 +196,19 @@ static int is_dense(struct sk_coder *c, int i, const struct sk_part *p, const st
 static double of_all_once(struct sk_coder *c, const struct sk_part *p, int level, struct pieces *seen)
 {
     if (seen->all <= 0)
-        seen->all = of_all(c, p, level);
+        seen->all = of_all(c, p, level, seen);
     return seen->all;
+}
+
+/* 1: of a piece the strongest compressor leaves more than the same piece takes as rows, and nothing repeats far away: what is expected of all of the bytes is not
+ * to be believed then, and they need not be coded a second time, which takes as long as the rows did. */
+static int rows_are_less(struct sk_coder *c, const struct sk_part *p, const struct sk_recipe *r, const struct pieces *seen)
+{
+    enum { PIECES = 8 };
+    static const double CLEARLY = 1.01, NEAR = 0.99;
+    int rows = r->form == SK_FORM_ROWS || r->form == SK_FORM_WIDE;
+    size_t n = piece_of(p);
+    return rows && !c->trial && seen->all > 0 && seen->far > NEAR && p->size_bytes >= PIECES * n && seen->usual > CLEARLY * of_form(c, p, 0.5, n, r);
 }
 
 static int try_strong(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
@@ -204,7 +218,8 @@ static int try_strong(struct sk_coder *c, struct sk_part *parts, int i, const st
     struct sk_recipe by = strongest(r);
     double strong = seen->strong, have = (double)(out->len - start), hope = r->form == SK_FORM_FRAMES ? SURELY : PERHAPS; /* steps have been held against what repeats far away */
     if (!sk_buf_ok(out) || !may_be_less(&parts[i], strong, have, hope) ||
-        (!may_be_less(&parts[i], strong, have, SURELY) && !may_be_less(&parts[i], of_all_once(c, &parts[i], by.level, seen), have, LESS)))
+        (!may_be_less(&parts[i], strong, have, SURELY) && !may_be_less(&parts[i], of_all_once(c, &parts[i], by.level, seen), have, LESS)) ||
+        rows_are_less(c, &parts[i], r, seen))
         return 0;
     return encode_instead(c, parts, i, &by, start, out, err);
 }
@@ -265,7 +280,7 @@ int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const
     struct sk_recipe by_strong = strongest(r), quick = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 3};
     if (is_dense(c, i, &parts[i], r))
         r = &quick;
-    struct pieces seen = {is_strong(c, i, r) ? of_piece(c, &parts[i], SK_BACKEND_LZMA, 1) : ALL, 0, 0};
+    struct pieces seen = {is_strong(c, i, r) ? of_piece(c, &parts[i], SK_BACKEND_LZMA, 1) : ALL, 0, 0, 0, 0};
     if (is_for_strong(c, &parts[i], r, &seen)) {
         r = &by_strong;
         seen.strong = ALL;
