@@ -98,10 +98,10 @@ static size_t found_below(const struct sk_part *p, const struct sk_part *below, 
     uint64_t word[SLOTS];
     uint8_t used[SLOTS] = {0};
     uint16_t times[SLOTS] = {0};
-    size_t found = 0, step = sk_type_size(below->type); /* numbers of one kind are there as such */
+    size_t found = 0, step = sk_type_size(below->type), each = (p->size_bytes - WORD) / LOOKS; /* numbers of one kind are there as such */
     *all = 0;
     for (size_t k = 0; k < LOOKS; k++) { /* of others in one slot the first one counts */
-        uint64_t v = word_at(p->raw + (p->size_bytes - WORD) / LOOKS * k);
+        uint64_t v = word_at(p->raw + each * k / step * step);
         size_t at = slot_of(v);
         if (is_fill(v) || (used[at] && word[at] != v))
             continue;

@@ -183,6 +183,22 @@ static void what_repeats_is_found(void **state)
     free(b);
 }
 
+/* Numbers that are all below, at other places, are found whatever their count is: places that are asked are those of numbers. */
+static void numbers_are_found_whole(void **state)
+{
+    (void)state;
+    enum { MOST = 40013, AWAY = 321 };
+    double *a = malloc((MOST + AWAY) * sizeof *a);
+    assert_non_null(a);
+    for (size_t i = 0; i < MOST + AWAY; i++)
+        a[i] = 1 + uneven() + 1e-9 * uneven();
+    for (size_t n = MOST - 300; n <= MOST; n += 100) {
+        struct sk_part p = {.type = SAIKAI_F64, .raw = (uint8_t *)(a + AWAY), .size_bytes = n * sizeof *a}, below = {.type = SAIKAI_F64, .raw = (uint8_t *)a, .size_bytes = (n + AWAY) * sizeof *a};
+        assert_true(sk_after_repeats(&p, &below) > 0.95);
+    }
+    free(a);
+}
+
 /* Numbers behind some that are new are in the place of none of those below, but as bytes they are there: they need not be made alone, nor by columns. Where all
  * are new, they must be. */
 static void numbers_that_moved_are_bytes(void **state)
@@ -315,7 +331,7 @@ static void lines_that_are_below(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_tell), cmocka_unit_test(a_block_needs_to_save_enough), cmocka_unit_test(what_is_clear), cmocka_unit_test(bytes_come_after_bytes),
-                                       cmocka_unit_test(rows_are_held_against_themselves), cmocka_unit_test(what_repeats_is_found), cmocka_unit_test(rows_that_moved_are_found), cmocka_unit_test(numbers_that_moved_are_bytes),
+                                       cmocka_unit_test(rows_are_held_against_themselves), cmocka_unit_test(what_repeats_is_found), cmocka_unit_test(rows_that_moved_are_found), cmocka_unit_test(numbers_are_found_whole), cmocka_unit_test(numbers_that_moved_are_bytes),
                                        cmocka_unit_test(pieces_of_other_forms), cmocka_unit_test(lines_that_are_below)};
     return sk_backend_here(SK_BACKEND_ZSTD) < 0 ? 77 : cmocka_run_group_tests(tests, NULL, NULL);
 }
