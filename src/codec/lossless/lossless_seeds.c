@@ -113,18 +113,12 @@ static int seed_form(const char *dir, const char *name, const struct sk_array *a
     return rc;
 }
 
-/* A piece within a piece: repeats taken out, of few values or of many; few values alone. */
-static int seed_within(const char *dir, const char *name, const struct sk_array *a, int few, int twice)
+/* A piece of these values, with its array before it. */
+static int save_predicted(const char *dir, const char *name, const struct sk_array *a, const void *x)
 {
-    size_t n = sk_array_size_bytes(a), made = 0, words = n / 4;
-    float *x = malloc(n);
+    size_t made = 0;
     uint8_t *out = malloc(sk_codec_predict.max_encoded(a));
     struct sk_buf b = {0};
-    uint64_t state = 6;
-    for (size_t i = 0; i < words; i++) {
-        uint64_t r = sk_sample_next(&state);
-        x[i] = twice && i >= words / 2 ? x[i - words / 2] : few ? (float)(r % (uint64_t)few) * 0.37f : (float)(i / 32) + (float)(r % 5);
-    }
     int rc = sk_codec_predict.encode(a, x, NULL, out, sk_codec_predict.max_encoded(a), &made, NULL);
     sk_buf_put_u8(&b, (uint8_t)(a->type - 1));
     sk_buf_put_u8(&b, (uint8_t)a->ndims);
@@ -133,8 +127,22 @@ static int seed_within(const char *dir, const char *name, const struct sk_array 
     sk_buf_put(&b, out, made);
     rc = rc ? rc : save(dir, "predict_fuzz", name, &b);
     sk_buf_free(&b);
-    free(x);
     free(out);
+    return rc;
+}
+
+/* A piece within a piece: repeats taken out, of few values or of many; few values alone. */
+static int seed_within(const char *dir, const char *name, const struct sk_array *a, int few, int twice)
+{
+    size_t n = sk_array_size_bytes(a), words = n / 4;
+    float *x = malloc(n);
+    uint64_t state = 6;
+    for (size_t i = 0; i < words; i++) {
+        uint64_t r = sk_sample_next(&state);
+        x[i] = twice && i >= words / 2 ? x[i - words / 2] : few ? (float)(r % (uint64_t)few) * 0.37f : (float)(i / 32) + (float)(r % 5);
+    }
+    int rc = save_predicted(dir, name, a, x);
+    free(x);
     return rc;
 }
 
@@ -142,10 +150,8 @@ static int seed_within(const char *dir, const char *name, const struct sk_array 
 static int seed_grid(const char *dir, const char *name, const struct sk_array *a, int parts, int signs)
 {
     enum { NO = 0, ALL = 1, IN_A_ROW = 2, HERE_AND_THERE = 3 };
-    size_t n = sk_array_size_bytes(a), made = 0, words = n / 8;
+    size_t n = sk_array_size_bytes(a), words = n / 8;
     double *x = malloc(n);
-    uint8_t *out = malloc(sk_codec_predict.max_encoded(a));
-    struct sk_buf b = {0};
     uint64_t state = 9;
     for (size_t i = 0; i < words; i++) {
         uint64_t r = sk_sample_next(&state) >> 16;
@@ -153,65 +159,38 @@ static int seed_grid(const char *dir, const char *name, const struct sk_array *a
         if (x[i] == 0 && (signs == ALL || (signs == IN_A_ROW && i > words / 2) || (signs == HERE_AND_THERE && r % 2)))
             x[i] = -0.0;
     }
-    int rc = sk_codec_predict.encode(a, x, NULL, out, sk_codec_predict.max_encoded(a), &made, NULL);
-    sk_buf_put_u8(&b, (uint8_t)(a->type - 1));
-    sk_buf_put_u8(&b, (uint8_t)a->ndims);
-    for (int k = 0; k < a->ndims; k++)
-        sk_buf_put_u16(&b, (uint16_t)a->dims[k]);
-    sk_buf_put(&b, out, made);
-    rc = rc ? rc : save(dir, "predict_fuzz", name, &b);
-    sk_buf_free(&b);
+    int rc = save_predicted(dir, name, a, x);
     free(x);
-    free(out);
     return rc;
 }
 
 /* What is predicted so well that it is packed. */
 static int seed_packed(const char *dir, const char *name, const struct sk_array *a)
 {
-    size_t n = sk_array_size_bytes(a), made = 0, size = sk_type_size(a->type);
-    uint8_t *x = calloc(1, n), *out = malloc(sk_codec_predict.max_encoded(a));
-    struct sk_buf b = {0};
+    size_t n = sk_array_size_bytes(a), size = sk_type_size(a->type);
+    uint8_t *x = calloc(1, n);
     for (size_t i = 0; i < n / size; i++) {
         double d = (double)(i / 512) * 0.5 + (double)(i / 8 % 64) * 1e-3;
         uint64_t whole = 1000 * i + i / 700;
         memcpy(x + i * size, sk_type_is_float(a->type) ? (const void *)&d : &whole, size);
     }
-    int rc = sk_codec_predict.encode(a, x, NULL, out, sk_codec_predict.max_encoded(a), &made, NULL);
-    sk_buf_put_u8(&b, (uint8_t)(a->type - 1));
-    sk_buf_put_u8(&b, (uint8_t)a->ndims);
-    for (int k = 0; k < a->ndims; k++)
-        sk_buf_put_u16(&b, (uint16_t)a->dims[k]);
-    sk_buf_put(&b, out, made);
-    rc = rc ? rc : save(dir, "predict_fuzz", name, &b);
-    sk_buf_free(&b);
+    int rc = save_predicted(dir, name, a, x);
     free(x);
-    free(out);
     return rc;
 }
 
 /* Steps of which each is as the one before, but for a few values. */
 static int seed_steps(const char *dir, const char *name, const struct sk_array *a)
 {
-    size_t n = sk_array_size_bytes(a), made = 0, words = n / 4, step = words / a->dims[0];
+    size_t n = sk_array_size_bytes(a), words = n / 4, step = words / a->dims[0];
     float *x = malloc(n);
-    uint8_t *out = malloc(sk_codec_predict.max_encoded(a));
-    struct sk_buf b = {0};
     uint64_t state = 10;
     for (size_t i = 0; i < words; i++) {
         uint64_t r = sk_sample_next(&state) >> 16;
         x[i] = i < step ? (float)i / 10 + (float)(r % 64) / 300 : r % 20 ? x[i - step] : (float)(r % 5000) / 7;
     }
-    int rc = sk_codec_predict.encode(a, x, NULL, out, sk_codec_predict.max_encoded(a), &made, NULL);
-    sk_buf_put_u8(&b, (uint8_t)(a->type - 1));
-    sk_buf_put_u8(&b, (uint8_t)a->ndims);
-    for (int k = 0; k < a->ndims; k++)
-        sk_buf_put_u16(&b, (uint16_t)a->dims[k]);
-    sk_buf_put(&b, out, made);
-    rc = rc ? rc : save(dir, "predict_fuzz", name, &b);
-    sk_buf_free(&b);
+    int rc = save_predicted(dir, name, a, x);
     free(x);
-    free(out);
     return rc;
 }
 
