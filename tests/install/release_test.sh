@@ -13,12 +13,12 @@ cd "$work"
 # What the target `all` comes to: FOLDER/CMakeFiles/NAME.dir of each
 awk '/^[^ \t#:]+: / { t = $1; sub(/:$/, "", t); for (i = 2; i <= NF; i++) below[t] = below[t] " " $i }
     END {
-        todo[n = 1] = "all"
+        left[n = 1] = "all"
         while (n) {
-            t = todo[n--]
+            t = left[n--]
             if (seen[t]++) continue
             k = split(below[t], d, " ")
-            for (i = 1; i <= k; i++) todo[++n] = d[i]
+            for (i = 1; i <= k; i++) left[++n] = d[i]
         }
         for (t in seen) if (sub(/[.]dir\/all$/, ".dir", t)) print t
     }' CMakeFiles/Makefile2 >all

@@ -207,14 +207,21 @@ typedef uint8_t bytes __attribute__((vector_size(WIDE)));
     } while (0)
 
 #ifdef __AVX512BW__
+/* Weighted levels at 32 columns. */
+static inline __attribute__((always_inline)) __m512i NAME(levels)(const struct plane_row *r, size_t col)
+{
+    __m512i s = _mm512_setzero_si512();
+    for (int k = 0; k < r->n; k++) {
+        __m512i l = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(r->level[k] + col)));
+        s = _mm512_add_epi16(s, _mm512_mullo_epi16(l, _mm512_set1_epi16((int16_t)r->weight[k])));
+    }
+    return s;
+}
+
 static void NAME(sums)(const struct plane_row *r, size_t col, size_t n, uint16_t *sum)
 {
     for (size_t i = 0; i < n; i += 32) {
-        __m512i s = _mm512_setzero_si512();
-        for (int k = 0; k < r->n; k++) {
-            __m512i l = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(r->level[k] + col + i)));
-            s = _mm512_add_epi16(s, _mm512_mullo_epi16(l, _mm512_set1_epi16((int16_t)r->weight[k])));
-        }
+        __m512i s = NAME(levels)(r, col + i);
         if (r->mask) {
             __m256i m = _mm256_loadu_si256((const __m256i *)(const void *)(r->mask + col + i));
             s = _mm512_mask_mov_epi16(s, _mm256_test_epi8_mask(m, m), _mm512_set1_epi16(PLANE_MASKED));
@@ -260,11 +267,7 @@ static unsigned NAME(symbols)(const struct plane_row *r, size_t col, size_t n, c
     const __m512i first = _mm512_set1_epi16((int16_t)r->first), twelve = _mm512_set1_epi16(12), two_dozen = _mm512_set1_epi16(24);
     __m512i top = _mm512_setzero_si512();
     for (size_t i = 0; i < n; i += 32) {
-        __m512i s = _mm512_setzero_si512();
-        for (int k = 0; k < r->n; k++) {
-            __m512i l = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(r->level[k] + col + i)));
-            s = _mm512_add_epi16(s, _mm512_mullo_epi16(l, _mm512_set1_epi16((int16_t)r->weight[k])));
-        }
+        __m512i s = NAME(levels)(r, col + i);
         __m512i a = _mm512_add_epi16(twelve, _mm512_srli_epi16(s, 2)), b = _mm512_add_epi16(two_dozen, _mm512_srli_epi16(s, 4));
         s = _mm512_min_epu16(s, _mm512_min_epu16(a, b));
         top = _mm512_max_epu16(top, s);

@@ -1,6 +1,7 @@
 /* Codes masks: where the same planes come again, as levels of several fields of an ocean do, they are named, and the others alone are coded. */
 #include "codec/wavelet/mask/mask.h"
 
+#include "base/hash.h"
 #include "codec/entropy/adaptive/bilevel.h"
 #include "codec/entropy/scratch.h"
 #include "codec/wavelet/special.h"
@@ -58,18 +59,6 @@ static void copy_row(uint8_t *to, size_t to_stride, const uint8_t *from, size_t 
 
 enum { SMALLEST = 1024, MOST_PLANES = 1 << 16, WINDOW = 256 };
 
-/* J. G. Fletcher, "An arithmetic checksum for serial transmissions", IEEE Trans. Commun. 30, 1982, of words. */
-static uint64_t checksum(const uint8_t *p, size_t n)
-{
-    uint64_t sum = 0, sums = 0, v;
-    for (; n >= sizeof v; n -= sizeof v, p += sizeof v) {
-        memcpy(&v, p, sizeof v);
-        sum += v;
-        sums += sum;
-    }
-    return sums << 8 ^ sum;
-}
-
 /* The earliest plane that each is the same as, through ones that are at most WINDOW apart; -1: memory is out. */
 static int same_planes(const struct sk_bilevel *b, uint32_t *same)
 {
@@ -77,7 +66,7 @@ static int same_planes(const struct sk_bilevel *b, uint32_t *same)
     uint64_t *sum = sk_scratch_take(b->nz * sizeof *sum);
     for (size_t p = 0; sum && p < b->nz; p++) {
         const uint8_t *here = b->bit + p * n;
-        sum[p] = checksum(here, n);
+        sum[p] = sk_hash64(here, n);
         same[p] = (uint32_t)p;
         for (size_t d = 1; d <= p && d <= WINDOW && same[p] == p; d++)
             if (sum[p - d] == sum[p] && !memcmp(here - d * n, here, n))
