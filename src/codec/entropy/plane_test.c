@@ -63,6 +63,7 @@ static void make(const struct plane_kernel *k, const struct plane_row *row, cons
     k->symbols(row, 3, n, m->token, m->symbol);
     k->sums(row, 3, n, m->sum);
     m->large = k->values(m->token, n, m->back, m->level_back);
+    assert_true(k->large(m->token, n) == m->large);
     assert_int_equal(m->back[n], 0x77777777);
     assert_int_equal(m->level_back[n], 0x77);
 }
