@@ -78,14 +78,14 @@ static inline uint64_t turn_of(int type)
         F(SAIKAI_I64);     \
     }
 
-static inline void put_number(int type, void *x, size_t i, uint64_t v)
+/* Its type is known where this is compiled into a loop. */
+static inline __attribute__((always_inline)) void put_number(int type, void *x, size_t i, uint64_t v)
 {
-    size_t size = sk_type_size(type);
-    if (size == 1)
+    if (type == SAIKAI_U8 || type == SAIKAI_I8)
         ((uint8_t *)x)[i] = (uint8_t)v;
-    else if (size == 2)
+    else if (type == SAIKAI_U16 || type == SAIKAI_I16)
         ((uint16_t *)x)[i] = (uint16_t)v;
-    else if (size == 4)
+    else if (type == SAIKAI_U32 || type == SAIKAI_I32)
         ((uint32_t *)x)[i] = (uint32_t)v;
     else
         ((uint64_t *)x)[i] = v;
@@ -133,25 +133,55 @@ static void to_floats(int type, const void *x, size_t n, const struct view *v, v
 #undef FLOATS
 }
 
-/* What a damaged piece made of it, too. */
-static inline int64_t whole_of(double d)
+/* The whole number that a value is, and of what a damaged piece made of it some number: without a conversion that vectors do not have. */
+static inline uint64_t whole_of_double(double d)
 {
-    d = d >= -0x1p52 ? d : -0x1p52; /* NaN too */
-    return (int64_t)(d < 0x1p52 ? d : 0x1p52);
+    uint64_t bits;
+    d = d >= -0x1p50 ? d : -0x1p50; /* NaN too */
+    d = (d < 0x1p50 ? d : 0x1p50) + 0x1.8p52;
+    memcpy(&bits, &d, sizeof bits);
+    return (bits & (((uint64_t)1 << 52) - 1)) - ((uint64_t)1 << 51);
+}
+
+static inline uint32_t whole_of_single(float f)
+{
+    f = f >= -0x1p24f ? f : -0x1p24f;
+    return (uint32_t)(int32_t)(f < 0x1p24f ? f : 0x1p24f);
+}
+
+static inline __attribute__((always_inline)) void from_singles(int type, void *x, size_t n, const struct view *v, const float *f)
+{
+    const uint64_t base = v->base, divisor = v->divisor;
+    const uint32_t low = (uint32_t)base, by = (uint32_t)divisor;
+    if (type == SAIKAI_I64) /* as long as any, and U64 with it */
+        for (size_t i = 0; i < n; i++)
+            put_number(type, x, i, base + divisor * (uint64_t)(int64_t)(int32_t)whole_of_single(f[i]));
+    else if (by == 1)
+        for (size_t i = 0; i < n; i++)
+            put_number(type, x, i, low + whole_of_single(f[i]));
+    else
+        for (size_t i = 0; i < n; i++)
+            put_number(type, x, i, low + by * whole_of_single(f[i]));
+}
+
+static inline __attribute__((always_inline)) void from_doubles(int type, void *x, size_t n, const struct view *v, const double *d)
+{
+    const uint64_t base = v->base, divisor = v->divisor;
+    if (divisor == 1)
+        for (size_t i = 0; i < n; i++)
+            put_number(type, x, i, base + whole_of_double(d[i]));
+    else
+        for (size_t i = 0; i < n; i++)
+            put_number(type, x, i, base + divisor * whole_of_double(d[i]));
 }
 
 static void from_floats(int type, void *x, size_t n, const struct view *v, const void *y, int doubles)
 {
-    const uint64_t base = v->base, divisor = v->divisor;
-    const float *f = y;
-    const double *d = y;
-#define WHOLE(t)                                                                         \
-    if (doubles)                                                                         \
-        for (size_t i = 0; i < n; i++)                                                   \
-            put_number(t, x, i, base + divisor * (uint64_t)whole_of(d[i]));              \
-    else                                                                                 \
-        for (size_t i = 0; i < n; i++)                                                   \
-            put_number(t, x, i, base + divisor * (uint64_t)whole_of(f[i]));
+#define WHOLE(t)                       \
+    if (doubles)                       \
+        from_doubles(t, x, n, v, y);   \
+    else                               \
+        from_singles(t, x, n, v, y);
     EACH_TYPE(type, WHOLE)
 #undef WHOLE
 }
