@@ -299,7 +299,7 @@ static void boxes_of_bits_come_back(void **unused)
         struct sk_bilevel b = {.nb = 1 + next() % 2, .nz = 1 + next() % 7, .ny = 1 + next() % 40,
                                .width = 1 + next() % 150};
         size_t row = sk_bilevel_row_bytes(&b), rows = b.nb * b.nz * b.ny;
-        uint8_t *bits = calloc(rows, row), *back = calloc(rows, row);
+        uint8_t *bits = calloc(sk_bilevel_bytes(&b), 1), *back = calloc(sk_bilevel_bytes(&b), 1);
         struct sk_buf out = {0};
         assert_true(bits && back);
         for (size_t r = 0; r < rows; r++)
@@ -334,7 +334,7 @@ static void instruction_sets_do_not_differ_on_bits(void **unused)
     for (int round = 0; round < 12; round++) {
         struct sk_bilevel b = {.nb = 1, .nz = 1 + next() % 5, .ny = 1 + next() % 40, .width = 1 + next() % 150};
         size_t row = sk_bilevel_row_bytes(&b), rows = b.nz * b.ny;
-        uint8_t *bits = calloc(rows, row), *back = calloc(rows, row);
+        uint8_t *bits = calloc(sk_bilevel_bytes(&b), 1), *back = calloc(sk_bilevel_bytes(&b), 1);
         struct sk_buf out[2] = {{0}, {0}};
         assert_true(bits && back);
         for (size_t r = 0; r < rows; r++)

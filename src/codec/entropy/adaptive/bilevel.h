@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /* nb boxes of nz planes of ny rows; a row has SK_BILEVEL_EDGE bytes of zeros, its values, and as
- * many zeros again. */
-enum { SK_BILEVEL_EDGE = 8 };
+ * many zeros again. Behind the last one there is room, of which nothing is asked but that it can be read. */
+enum { SK_BILEVEL_EDGE = 8, SK_BILEVEL_ROOM = 16 };
 struct sk_bilevel {
     size_t nb, nz, ny, width;
     uint8_t *bit;
@@ -19,6 +19,12 @@ struct sk_bilevel {
 static inline size_t sk_bilevel_row_bytes(const struct sk_bilevel *b)
 {
     return b->width + 2 * SK_BILEVEL_EDGE;
+}
+
+/* What bit[] holds in all. */
+static inline size_t sk_bilevel_bytes(const struct sk_bilevel *b)
+{
+    return b->nb * b->nz * b->ny * sk_bilevel_row_bytes(b) + SK_BILEVEL_ROOM;
 }
 
 /* Append the box to out. -1: memory is out. */

@@ -1,6 +1,7 @@
 /* bilevel_walk.h for one instruction set: NAME(x) tells the variants apart. Contexts are the rows above and the plane behind, as they are or
  * far around, after the templates of JBIG (ITU-T T.82). */
 #include "codec/entropy/adaptive/bilevel_walk.h"
+#include "codec/entropy/each.h"
 #include "codec/entropy/scratch.h"
 
 #include <string.h>
@@ -21,47 +22,53 @@ struct rows {
     size_t width;
 };
 
-static inline unsigned bits_of(const uint8_t *p, int n)
-{
-    unsigned v = 0;
-    for (int i = 0; i < n; i++)
-        v = v << 1 | p[i];
-    return v;
-}
-
-/* Values of each row around a column, the one farthest to the left highest. */
-struct around {
-    unsigned left, up, up2, back, back_up, back_down; /* 4, 7, 5, 3, 3, 3 of them */
+/* What is known of the columns of a block, but for what stands to the left of each in its row: each of these is a part of a context. */
+struct columns {
+    uint16_t above[BLOCK], behind[BLOCK], wide[BLOCK], row[BLOCK];
+    uint8_t back[BLOCK]; /* what is behind and left and right of that, the one to the left highest */
 };
 
-static inline __attribute__((always_inline)) struct around look(const struct rows *r, size_t x)
+typedef uint8_t bits_of_block __attribute__((vector_size(BLOCK)));
+typedef uint16_t words_of_block __attribute__((vector_size(2 * BLOCK)));
+
+/* Macros, since functions that take vectors depend on the instruction set. */
+#define BITS(p)                                                                                    \
+    __extension__({                                                                                \
+        bits_of_block b_;                                                                          \
+        memcpy(&b_, (p), sizeof b_);                                                               \
+        b_;                                                                                        \
+    })
+#define THREE(p) (BITS((p)-1) << 2 | BITS(p) << 1 | BITS((p) + 1)) /* a place and those beside it */
+#define WORDS(b) ((words_of_block){SK_EACH_16(b, uint16_t)})
+
+/* There is room behind each row for a whole block. */
+static inline __attribute__((always_inline)) void look_over(const struct rows *r, size_t from, struct columns *restrict c)
 {
-    return (struct around){bits_of(r->here + x - 4, 4), bits_of(r->up + x - 3, 7), bits_of(r->up2 + x - 2, 5),
-                           bits_of(r->back + x - 1, 3), bits_of(r->back_up + x - 1, 3), bits_of(r->back_down + x - 1, 3)};
+    const uint8_t *up = r->up + from, *up2 = r->up2 + from;
+    const bits_of_block near = THREE(up), up_left2 = BITS(up - 2), up_right2 = BITS(up + 2), near2 = THREE(up2), up2_here = BITS(up2),
+                        back_here = BITS(r->back + from), back = THREE(r->back + from), back_up = THREE(r->back_up + from),
+                        back_down = THREE(r->back_down + from), up3 = BITS(r->up3 + from), back2 = BITS(r->back2 + from);
+    const bits_of_block five = up_left2 << 4 | near << 1 | up_right2, seven = BITS(up - 3) << 6 | five << 1 | BITS(up + 3),
+                        five2 = BITS(up2 - 2) << 4 | near2 << 1 | BITS(up2 + 2);
+    const words_of_block above = WORDS(five) << 4 | WORDS(near2 << 1 | back_here),
+                         behind = WORDS(back) << 10 | WORDS(back_up << 3 | back_down) << 4 | WORDS(near),
+                         wide = WORDS(seven) << 3 | WORDS(up3 << 2 | back2 << 1 | up2_here), row = WORDS(five2 << 3 | near);
+    memcpy(c->above, &above, sizeof above);
+    memcpy(c->behind, &behind, sizeof behind);
+    memcpy(c->wide, &wide, sizeof wide);
+    memcpy(c->row, &row, sizeof row);
+    memcpy(c->back, &back, sizeof back);
 }
 
-/* From column x, which has this bit, to the next. */
-static inline __attribute__((always_inline)) void step(struct around *a, const struct rows *r, size_t x, int bit)
+/* Column i of the block; of `left` the lowest bits are those before it in its row. */
+static inline __attribute__((always_inline)) int code_bit(struct sk_adaptive *c, struct models *m, const struct columns *known, size_t i,
+                                                          unsigned left, int bit, int decoding)
 {
-    a->left = (a->left << 1 | (unsigned)bit) & 15;
-    a->up = (a->up << 1 | r->up[x + 4]) & 127;
-    a->up2 = (a->up2 << 1 | r->up2[x + 3]) & 31;
-    a->back = (a->back << 1 | r->back[x + 2]) & 7;
-    a->back_up = (a->back_up << 1 | r->back_up[x + 2]) & 7;
-    a->back_down = (a->back_down << 1 | r->back_down[x + 2]) & 7;
-}
-
-static inline __attribute__((always_inline)) int code_bit(struct sk_adaptive *c, struct models *m, const struct around *a,
-                                                          const struct rows *r, size_t x, int bit, int decoding)
-{
-    unsigned left = a->left, up = a->up, up2 = a->up2, near = up >> 2 & 7, back = a->back;
-    unsigned above = (left & 7) << 9 | (up >> 1 & 31) << 4 | (up2 >> 1 & 7) << 1 | (back >> 1 & 1);
-    unsigned behind = back << 10 | a->back_up << 7 | a->back_down << 4 | (left & 1) << 3 | near;
-    unsigned wide = left << 10 | up << 3 | (unsigned)r->up3[x] << 2 | (unsigned)r->back2[x] << 1 | (up2 >> 2 & 1);
-    unsigned row = (left & 3) << 8 | up2 << 3 | near;
-    unsigned alike = back == 0 || back == 7;
+    unsigned back = known->back[i], alike = back == 0 || back == 7;
     alike += alike && (back & 1) == (left & 1);
-    return SK_ADAPTIVE_BIT(4, c, &m->mix[alike], bit, decoding, &m->above[above], &m->behind[behind], &m->wide[wide], &m->row[row]);
+    return SK_ADAPTIVE_BIT(4, c, &m->mix[alike], bit, decoding, &m->above[(left & 7) << 9 | known->above[i]],
+                           &m->behind[(left & 1) << 3 | known->behind[i]], &m->wide[(left & 15) << 10 | known->wide[i]],
+                           &m->row[(left & 3) << 8 | known->row[i]]);
 }
 
 /* Are all of these n values v? Of a whole block, as most are, in a few instructions. */
@@ -102,12 +109,16 @@ static inline __attribute__((always_inline)) void code_block(struct sk_adaptive 
     } else {
         *state = 0;
     }
-    struct around a = look(r, x);
-    for (size_t i = x; i < x + n; i++) {
-        int bit = code_bit(c, m, &a, r, i, decoding ? 0 : here[i], decoding);
+    struct columns known;
+    look_over(r, x, &known);
+    unsigned left = 0;
+    for (size_t k = 4; k > 0; k--)
+        left = left << 1 | here[x - k];
+    for (size_t i = 0; i < n; i++) {
+        int bit = code_bit(c, m, &known, i, left, decoding ? 0 : here[x + i], decoding);
         if (decoding)
-            here[i] = (uint8_t)bit;
-        step(&a, r, i, bit);
+            here[x + i] = (uint8_t)bit;
+        left = left << 1 | (unsigned)bit;
     }
 }
 
@@ -117,7 +128,7 @@ static inline __attribute__((always_inline)) int walk(struct sk_adaptive *coder,
     struct sk_adaptive c = *coder; /* nothing else points to this one: it may stay in registers */
     size_t row = sk_bilevel_row_bytes(b), blocks = b->width / BLOCK + 1, slab = b->ny * row;
     struct models *m = sk_scratch_take(sizeof *m);
-    uint8_t *zeros = sk_scratch_take_zeros(row + blocks);
+    uint8_t *zeros = sk_scratch_take_zeros(row + SK_BILEVEL_ROOM + blocks);
     if (!m || !zeros) {
         sk_scratch_give(m);
         sk_scratch_give(zeros);
@@ -127,7 +138,7 @@ static inline __attribute__((always_inline)) int walk(struct sk_adaptive *coder,
     sk_adaptive_mixers(m->mix, 3, INPUTS);
     sk_adaptive_mixers(&m->mix_even, 1, 1);
     const uint8_t *none = zeros + SK_BILEVEL_EDGE;
-    struct rows r = {.even = zeros + row, .width = b->width};
+    struct rows r = {.even = zeros + row + SK_BILEVEL_ROOM, .width = b->width};
     for (size_t p = 0; p < b->nb * b->nz; p++)
         for (size_t y = 0; y < b->ny; y++) {
             uint8_t *here = b->bit + p * slab + y * row + SK_BILEVEL_EDGE;

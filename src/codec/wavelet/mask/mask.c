@@ -31,7 +31,7 @@ static size_t shape_row(const struct lift_shape *shape, size_t r)
 static struct sk_bilevel bilevel_of(const struct lift_shape *shape, size_t planes)
 {
     struct sk_bilevel b = {.nb = 1, .nz = planes, .ny = shape->n[1], .width = shape->n[2]};
-    b.bit = sk_scratch_take_zeros(b.nz * b.ny * sk_bilevel_row_bytes(&b));
+    b.bit = sk_scratch_take_zeros(sk_bilevel_bytes(&b));
     return b;
 }
 
