@@ -14,6 +14,7 @@
 #include "lib/start/hold_local.h"
 #include "lib/start/places.h"
 #include "store/event/kept.h"
+#include "store/form/whose.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -167,8 +168,10 @@ static int claim(const char *dir, const char *user, struct sk_job *j, struct sai
     struct sk_job made = *j;
     struct saikai_error why = {0};
     int waiting = sk_local_unclaimed(user, j->name, dir, &made.store), lost = !waiting && find_store(dir, j, &made.store);
-    if (!waiting && !lost)
+    if (!waiting && !lost) { /* as for a copy: who else goes on from these generations, and whether, cannot be known */
         made.store = sk_id_random();
+        lost = (made.former_count = sk_whose(dir, made.former, SK_JOB_FORMER)) > 0;
+    }
     int rc = stat(dir, &sb) ? sk_fail_errno(&why, errno, "cannot look at %s", dir) : 0;
     if (!rc) {
         made.inode = (uint64_t)sb.st_ino;
@@ -225,10 +228,20 @@ static int find_of_run(const char *root, uint64_t run, char *place, size_t cap, 
     return is_found;
 }
 
+/* 1: nothing says any more whose dir is but the lease of a start that was killed, and there are generations of another job. */
+static int was_anothers(const char *dir, const struct sk_job *j)
+{
+    struct sk_owner last = {0};
+    sk_lease_look(dir, 0, &last);
+    return *last.name && strcmp(last.name, j->name) && was_used(dir);
+}
+
 /* The directory of this job below root: where it is already, else root when it is nobody's, else one of its own. */
 static int find_place(const char *root, const char *user, char *place, size_t cap, struct sk_job *j, struct saikai_error *err)
 {
     int rc = sk_io_path(place, cap, err, "%s", root), of_root = rc ? rc : look(root, j, err);
+    if (of_root == SAIKAI_ENOENT && was_anothers(root, j))
+        of_root = SAIKAI_EEXIST;
     if (rc || !of_root || (of_root != SAIKAI_ENOENT && of_root != SAIKAI_EEXIST))
         return of_root;
     if ((rc = sk_io_path(place, cap, err, "%s/%s/%s", root, jobs, j->name)))

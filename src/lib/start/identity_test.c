@@ -306,6 +306,20 @@ static void what_is_moved_together_stays_the_same_job(void **state)
     assert_int_equal(chdir("/"), 0);
 }
 
+/* In the prefix, as by a start that was killed. */
+static void leave_lease(const char *name, struct sk_id store)
+{
+    struct sk_owner o;
+    struct sk_buf b = {0};
+    char path[PATH_MAX];
+    sk_owner_self(name, NULL, 0, &o);
+    o.store = store;
+    snprintf(path, sizeof path, "%s/prefix/" SK_LEASE_FILE, world.dir);
+    assert_int_equal(sk_owner_encode(&o, &b, NULL), 0);
+    assert_int_equal(sk_io_replace(path, b.data, b.len, NULL), 0);
+    sk_buf_free(&b);
+}
+
 /* What says whose it is was lost, or never written by an older version: the store is the first job's that comes, and what is in it is gone on
  * from. */
 static void a_store_that_does_not_say_whose_it_is(void **state)
@@ -326,20 +340,48 @@ static void a_store_that_does_not_say_whose_it_is(void **state)
     again.until = 40;
     start(&again);
     /* the state, too; the lease of a start that was killed is there */
-    struct sk_owner o;
-    struct sk_buf b = {0};
-    char path[PATH_MAX];
     shell("rm prefix/job prefix/state");
-    sk_owner_self("a", NULL, 0, &o);
-    o.store = a.job.store;
-    snprintf(path, sizeof path, "%s/prefix/" SK_LEASE_FILE, world.dir);
-    assert_int_equal(sk_owner_encode(&o, &b, NULL), 0);
-    assert_int_equal(sk_io_replace(path, b.data, b.len, NULL), 0);
-    sk_buf_free(&b);
+    leave_lease("a", a.job.store);
     again.from = 40;
     again.until = 0;
     start(&again);
     assert_true(sk_id_same(again.job.store, a.job.store));
+}
+
+/* All of the store but its generations was lost, and what the nodes had: they say of which stores they are. */
+static void a_store_of_which_only_generations_are_left(void **state)
+{
+    (void)state;
+    struct start a = {.program = "p", .config = "job.name=a", .until = 20}, again = {.program = "p", .config = "job.name=a", .from = 20, .until = 30};
+    start(&a);
+    shell("rm -rf local prefix/job prefix/state prefix/" SK_LEASE_FILE);
+    start(&again);
+    world_expect("prefix has lost the file that says whose it is: from now on it is the store of job a", 1);
+    assert_int_equal(again.job.former_count, 1);
+    assert_true(sk_id_same(again.job.former[0], a.job.store) && !sk_id_same(again.job.store, a.job.store));
+    /* once more: generations of two stores, of which each is said once, the newest first */
+    struct start third = {.program = "p", .config = "job.name=a", .from = 30};
+    shell("rm -rf local prefix/job prefix/state prefix/" SK_LEASE_FILE " && printf x >prefix/gen-0002-000000000030-0/rank-000001.skc");
+    start(&third);
+    assert_int_equal(third.job.former_count, 2);
+    assert_true(sk_id_same(third.job.former[0], again.job.store) && sk_id_same(third.job.former[1], a.job.store));
+}
+
+/* Where a lease is left that says it, another job begins beside them, and the one whose they are goes on from them. */
+static void another_job_leaves_such_generations_alone(void **state)
+{
+    (void)state;
+    struct start a = {.program = "p", .config = "job.name=a", .until = 20}, b = {.program = "p", .config = "job.name=b", .until = 10};
+    struct start again = {.program = "p", .config = "job.name=a", .from = 20};
+    start(&a);
+    shell("rm prefix/job prefix/state");
+    leave_lease("a", a.job.store);
+    start(&b);
+    assert_string_equal(b.prefix + strlen(b.prefix) - strlen("/prefix/jobs/b"), "/prefix/jobs/b");
+    start(&again);
+    assert_true(sk_id_same(again.job.store, a.job.store));
+    b.from = 10;
+    start(&b);
 }
 
 /* What an older version left on the node, under the name of the job alone, goes on under the new name, unless there is one already. */
@@ -478,6 +520,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_name_is_made_from_the_program, make_world, remove_world),
         cmocka_unit_test_setup_teardown(what_is_moved_together_stays_the_same_job, make_world, remove_world),
         cmocka_unit_test_setup_teardown(a_store_that_does_not_say_whose_it_is, make_world, remove_world),
+        cmocka_unit_test_setup_teardown(a_store_of_which_only_generations_are_left, make_world, remove_world),
+        cmocka_unit_test_setup_teardown(another_job_leaves_such_generations_alone, make_world, remove_world),
         cmocka_unit_test_setup_teardown(what_a_node_has_under_an_older_name, make_world, remove_world),
         cmocka_unit_test_setup_teardown(a_copied_store_is_its_own, make_world, remove_world),
         cmocka_unit_test_setup_teardown(a_fresh_start_looks_aside, make_world, remove_world),
