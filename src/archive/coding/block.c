@@ -9,7 +9,7 @@
 
 static const struct sk_form_ops *const forms[SK_FORMS] = {
     &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records, &sk_form_take, &sk_form_text, &sk_form_rows, &sk_form_labelled, &sk_form_wide,
-    &sk_form_text_after, &sk_form_labelled_after, &sk_form_rows_after, &sk_form_frames};
+    &sk_form_text_after, &sk_form_labelled_after, &sk_form_rows_after, &sk_form_frames, &sk_form_copies};
 
 /* Encode part i as its bytes in the order of the file, whatever its form made of them; native order
  * stays: it is undone by the form that stores it, never here. */

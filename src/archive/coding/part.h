@@ -31,6 +31,7 @@ enum sk_form {
     SK_FORM_LABELLED_AFTER = 11,
     SK_FORM_ROWS_AFTER = 12,
     SK_FORM_FRAMES = 13,
+    SK_FORM_COPIES = 14,
     SK_FORMS
 };
 
@@ -101,7 +102,7 @@ void sk_coder_free(struct sk_coder *c);
 /* The first version of archives that knows this form, 0: all that are written do. */
 static inline int sk_form_version(int form)
 {
-    return form == SK_FORM_FRAMES ? SK_SKA_FRAMES : form >= SK_FORM_TEXT_AFTER ? SK_SKA_AFTER : form >= SK_FORM_LABELLED ? SK_SKA_WIDE : form == SK_FORM_ROWS ? SK_SKA_ROWS : form == SK_FORM_TEXT ? SK_SKA_TEXT : 0;
+    return form == SK_FORM_COPIES ? SK_SKA_COPIES : form == SK_FORM_FRAMES ? SK_SKA_FRAMES : form >= SK_FORM_TEXT_AFTER ? SK_SKA_AFTER : form >= SK_FORM_LABELLED ? SK_SKA_WIDE : form == SK_FORM_ROWS ? SK_SKA_ROWS : form == SK_FORM_TEXT ? SK_SKA_TEXT : 0;
 }
 
 /* 1: what is written by this form are a general compressor's stream and numbers by column. */
@@ -127,7 +128,7 @@ struct sk_form_ops {
 };
 extern const struct sk_form_ops sk_form_bytes, sk_form_predict, sk_form_fields, sk_form_codec,
     sk_form_records, sk_form_take, sk_form_text, sk_form_rows, sk_form_labelled, sk_form_wide, sk_form_text_after,
-    sk_form_labelled_after, sk_form_rows_after, sk_form_frames;
+    sk_form_labelled_after, sk_form_rows_after, sk_form_frames, sk_form_copies;
 
 /* 1: the elements of the file are in the other byte order than those of this machine. */
 int sk_part_foreign(const struct sk_part *p);

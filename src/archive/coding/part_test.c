@@ -1,6 +1,7 @@
 /* Every stencil, relation, filter and form of a part is undone exactly, and the encoding gives the
  * bytes that it always gave. */
 #include "archive/coding/block.h"
+#include "codec/copies/copies.h"
 #include "archive/coding/block_case.h"
 #include "archive/coding/unpack.h"
 #include "archive/file/ska.h"
@@ -409,7 +410,8 @@ static void what_unpacking_takes(void **unused)
                  {2, SK_SKA_ROWS, 18010 + (uint64_t)SK_TEXT_MEMORY + SK_ROWS_MEMORY, 9000},
                  {2, SK_SKA_WIDE, 18010 + (uint64_t)SK_TEXT_MEMORY + SK_ROWS_MEMORY, 9000},
                  {2, SK_SKA_AFTER, 18010 + 2 * (uint64_t)SK_TEXT_MEMORY + SK_ROWS_MEMORY, 9000},
-                 {2, SK_SKA_FRAMES, 18010 + 2 * (uint64_t)SK_TEXT_MEMORY + SK_ROWS_MEMORY + SK_FRAMES_MEMORY, 9000}};
+                 {2, SK_SKA_FRAMES, 18010 + 2 * (uint64_t)SK_TEXT_MEMORY + SK_ROWS_MEMORY + SK_FRAMES_MEMORY, 9000},
+                 {2, SK_SKA_COPIES, 18010 + 2 * (uint64_t)SK_TEXT_MEMORY + SK_ROWS_MEMORY + SK_FRAMES_MEMORY + SK_COPIES_UNDO_MEMORY, 9000}};
     struct sk_ska_block blocks[] = {{.stored_bytes = 1000, .size_bytes = 5000},
                                     {.stored_bytes = 3000, .size_bytes = 4000, .own = 1},
                                     {.stored_bytes = 10, .size_bytes = 9000},

@@ -3,6 +3,7 @@
 #include "archive/coding/block.h"
 #include "archive/coding/unpack.h"
 
+#include "codec/copies/copies.h"
 #include "codec/residual/residual.h"
 #include "base/hash.h"
 #include "base/file/io.h"
@@ -264,7 +265,7 @@ int sk_unpack_need(struct sk_opened *o, size_t i, struct sk_unpack_need *need,
     uint64_t largest = most[0] > most[1] ? most[0] : most[1];
     uint64_t window = largest < SK_PACK_STRONG_WINDOW ? largest : SK_PACK_STRONG_WINDOW;
     uint64_t more = (o->a->needs >= SK_SKA_AFTER ? 2 * SK_TEXT_MEMORY : o->a->needs >= SK_SKA_TEXT ? SK_TEXT_MEMORY : 0) + (o->a->needs >= SK_SKA_ROWS ? SK_ROWS_MEMORY : 0) +
-                    (o->a->needs >= SK_SKA_FRAMES ? SK_FRAMES_MEMORY : 0);
+                    (o->a->needs >= SK_SKA_FRAMES ? SK_FRAMES_MEMORY : 0) + (o->a->needs >= SK_SKA_COPIES ? SK_COPIES_UNDO_MEMORY : 0);
     *need = (struct sk_unpack_need){stored + most[1] + (n > 1 ? 2 : 1) * largest + window + more, most[0]};
     return 0;
 }

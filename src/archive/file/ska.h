@@ -106,10 +106,10 @@ void sk_ska_close_block(struct sk_ska *a);
 uint64_t sk_ska_segment_bytes(const struct sk_ska *a, const struct sk_ska_part *p,
                               const struct sk_ska_segment *s);
 
-enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 10 };
+enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 11 };
 /* The versions that are written: the first of them, those that know numbers as text, rows, both with labels and wide, and all of them after those of
- * another archive, the one whose index comes after another archive's, and the one that knows steps. */
-enum { SK_SKA_PLAIN = 4, SK_SKA_TEXT = 5, SK_SKA_ROWS = 6, SK_SKA_WIDE = 7, SK_SKA_AFTER = 8, SK_SKA_INDEX_AFTER = 9, SK_SKA_FRAMES = 10 };
+ * another archive, the one whose index comes after another archive's, the one that knows steps, and the one that knows copies. */
+enum { SK_SKA_PLAIN = 4, SK_SKA_TEXT = 5, SK_SKA_ROWS = 6, SK_SKA_WIDE = 7, SK_SKA_AFTER = 8, SK_SKA_INDEX_AFTER = 9, SK_SKA_FRAMES = 10, SK_SKA_COPIES = 11 };
 #define SK_SKA_STREAM "bytes" /* the class of archives that are one stream of all their files */
 
 #define SK_SKA_MAX_INDEX  ((uint64_t)1 << 30) /* bytes of an unpacked index */

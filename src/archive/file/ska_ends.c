@@ -22,8 +22,10 @@ static const uint8_t end_magic_7[8] = {'S', 'K', 'A', 'e', 'n', 'd', '7', '\n'};
 static const uint8_t end_magic_8[8] = {'S', 'K', 'A', 'e', 'n', 'd', '8', '\n'};
 static const uint8_t end_magic_9[8] = {'S', 'K', 'A', 'e', 'n', 'd', '9', '\n'};
 static const uint8_t end_magic_10[8] = {'S', 'K', 'A', 'e', 'n', '1', '0', '\n'};
+static const uint8_t end_magic_11[8] = {'S', 'K', 'A', 'e', 'n', '1', '1', '\n'};
 static const uint8_t *const end_magic[SK_SKA_VERSION] = {end_magic_1, end_magic_2, end_magic_3, end_magic_4, end_magic_5,
-                                                         end_magic_6, end_magic_7, end_magic_8, end_magic_9, end_magic_10};
+                                                         end_magic_6, end_magic_7, end_magic_8, end_magic_9, end_magic_10,
+                                                         end_magic_11};
 
 enum { INDEX_LEVEL = 3 };
 

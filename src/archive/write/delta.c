@@ -5,6 +5,7 @@
 #include "archive/file/names.h"
 #include "archive/write/chance/after_chance.h"
 
+#include "codec/copies/copies.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/order.h"
@@ -23,6 +24,7 @@ struct seat {
     struct sk_after_room room;
     struct sk_buf out;
     struct sk_after_chance *chances; /* of each part of a block */
+    int copies;                      /* 1: a part of the block that is made is told from copies */
     uint32_t rows_of;                /* the part, from 1 on, whose rows the coder knows from its pieces; 0: none */
 };
 
@@ -30,6 +32,8 @@ struct sk_archive_delta {
     struct sk_ska_plan *p;
     uint32_t *was; /* of each file 1 more than the number of the one of that name before, 0: there was none */
     int numbers;   /* 1: there is memory for columns of numbers */
+    int copies;    /* 1: and for looking for copies */
+    int needs;     /* the version that knows what blocks were made of that come after others; 0: all do */
     int count;
     pthread_mutex_t lock;
     pthread_cond_t freed;
@@ -95,10 +99,16 @@ int sk_archive_delta_new(struct sk_ska_plan *p, int count, struct sk_archive_del
     g->p = p;
     g->count = count;
     g->numbers = sk_archive_delta_numbers(p);
+    g->copies = g->numbers && p->opt.memory_bytes / 4 >= (uint64_t)p->comparing * SK_COPIES_MEMORY;
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->freed, NULL);
     *out = g;
     return 0;
+}
+
+int sk_archive_delta_needs(const struct sk_archive_delta *g)
+{
+    return g ? g->needs : 0;
 }
 
 void sk_archive_delta_free(struct sk_archive_delta *g)
@@ -153,6 +163,8 @@ static struct seat *take_seat(struct sk_archive_delta *g, size_t i, int brief)
 static void leave_seat(struct sk_archive_delta *g, struct seat *s)
 {
     pthread_mutex_lock(&g->lock);
+    g->needs = s->copies ? SK_SKA_COPIES : g->needs;
+    s->copies = 0;
     s->taken = 0;
     pthread_cond_broadcast(&g->freed);
     pthread_mutex_unlock(&g->lock);
@@ -232,9 +244,27 @@ static int ask_as_bytes(struct seat *s, const struct sk_part *p, const struct sk
     return bytes_may_be_less(s, p, c, below, (double)now);
 }
 
+/* A part as bytes after those below, where that is shorter than what it is by now: as copies from there, but for what records make of bytes. Of plain bytes, such as
+ * text, where many short ones are found, a general compressor may leave less. */
+static int encode_as_bytes(struct sk_archive_delta *g, struct seat *s, struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below, size_t start,
+                           struct saikai_error *err)
+{
+    static const struct sk_recipe copies = {.form = SK_FORM_COPIES};
+    struct sk_recipe by = sk_after_bytes(r);
+    int can = g->copies && by.form == SK_FORM_BYTES, plain = r->form == SK_FORM_BYTES && !r->filter && p->type == SAIKAI_U8, rc = 0;
+    if (!can || plain)
+        rc = encode_after(s, p, &by, below, start, err);
+    if (rc || !can)
+        return rc;
+    size_t n = s->out.len;
+    rc = encode_after(s, p, &copies, below, start, err);
+    s->copies |= s->out.len != n;
+    return rc;
+}
+
 /* A part as what it is alone, or after the one below, whichever is shorter. known: its rows are those of its pieces, as same_rows has it. */
-static int encode_part(struct seat *s, struct sk_part *p, const struct sk_after_chance *c, const struct by_itself *alone, int known,
-                       const struct sk_part *const *below, struct saikai_error *err)
+static int encode_part(struct sk_archive_delta *g, struct seat *s, struct sk_part *p, const struct sk_after_chance *c, const struct by_itself *alone,
+                       int known, const struct sk_part *const *below, struct saikai_error *err)
 {
     size_t start = s->out.len;
     const struct sk_recipe *r = c->alone;
@@ -248,10 +278,8 @@ static int encode_part(struct seat *s, struct sk_part *p, const struct sk_after_
         s->room.coder.same_rows = known;
         rc = encode_after(s, p, &c->by, below, start, err);
     }
-    if (!rc && ask_as_bytes(s, p, c, alone, *below, s->out.len - start)) {
-        struct sk_recipe by = sk_after_bytes(r);
-        rc = encode_after(s, p, &by, below, start, err);
-    }
+    if (!rc && ask_as_bytes(s, p, c, alone, *below, s->out.len - start))
+        rc = encode_as_bytes(g, s, p, r, below, start, err);
     return rc;
 }
 
@@ -390,7 +418,7 @@ static int encode_parts(struct sk_archive_delta *g, struct seat *s, size_t i, st
             by_itself = (struct by_itself){alone->data + start, alone->len - start};
         }
         if (!rc)
-            rc = encode_part(s, p, chance, &by_itself, s->rows_of != k + 1 ? 0 : chance->pieces_alone > 0 ? 2 : 1, &below[k], err);
+            rc = encode_part(g, s, p, chance, &by_itself, s->rows_of != k + 1 ? 0 : chance->pieces_alone > 0 ? 2 : 1, &below[k], err);
         if (!rc)
             rc = expect_alone(s, c, parts, (int)k, chance, before, alone, &by_itself, &about, err);
         *all_alone &= by_itself.data != NULL;
@@ -416,6 +444,7 @@ int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_code
         sk_error_prefix(err, "cannot build on %s (without it, this archive stands alone)",
                         p->previous->path);
     s->out.len = 0;
+    s->copies = 0;
     out->len = 0;
     if (!rc)
         rc = look_at_parts(g, s, i, parts, below, err);
@@ -428,8 +457,10 @@ int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_code
         *out = s->out;
         s->out = other;
     } else if (!rc && worth && all_alone) {
+        s->copies = 0;
         b->previous = 0;
     } else if (!rc) {
+        s->copies = 0;
         b->previous = 0;
         out->len = 0;
         for (uint32_t k = 0; k < b->count; k++)

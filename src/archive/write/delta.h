@@ -18,6 +18,8 @@ uint64_t sk_archive_delta_least(const struct sk_unpack_need *largest);
 int sk_archive_delta_numbers(const struct sk_ska_plan *p);
 
 struct sk_archive_delta;
+/* The version that knows all that blocks were made of so far, 0: the one that the plan says does. NULL is accepted. After all of them. */
+int sk_archive_delta_needs(const struct sk_archive_delta *g);
 /* Room for `count` blocks at a time; the plan must outlive it. */
 int sk_archive_delta_new(struct sk_ska_plan *p, int count, struct sk_archive_delta **out,
                          struct saikai_error *err);

@@ -349,6 +349,8 @@ int sk_ska_plan_run(struct sk_ska_plan *p, int fd, const char *name, uint64_t *s
     q->offset = head.len;
     if (!rc)
         rc = run_pipe(q, err);
+    if (sk_archive_delta_needs(q->delta) > p->a.needs)
+        p->a.needs = sk_archive_delta_needs(q->delta);
     sk_archive_delta_free(q->delta);
     forget_unused(&p->a);
     if (!rc)

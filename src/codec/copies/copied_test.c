@@ -1,0 +1,107 @@
+/* What is told from what both sides know comes back, wherever the copies are, and takes little more than what is new; what is damaged is refused, or other bytes. */
+#include "codec/copies/copies.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BYTES = 400000 };
+static uint32_t seed = 1;
+static uint8_t any(void)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (uint8_t)(seed >> 24);
+}
+
+static void fill(uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        p[i] = any();
+}
+
+/* What n bytes take; they come back. */
+static size_t told(const uint8_t *known, size_t n_known, const uint8_t *in, size_t n)
+{
+    struct sk_buf b = {0};
+    uint8_t *out = malloc(n + 1);
+    assert_non_null(out);
+    assert_int_equal(sk_copies_put(known, n_known, in, n, &b, NULL), 0);
+    assert_int_equal(sk_copies_get(known, n_known, b.data, b.len, out, n, NULL), 0);
+    assert_true(!n || !memcmp(out, in, n));
+    size_t left = b.len;
+    sk_buf_free(&b);
+    free(out);
+    return left;
+}
+
+static void little_is_new(void **state)
+{
+    (void)state;
+    uint8_t *then = malloc(BYTES), *now = malloc(2 * BYTES);
+    assert_true(then && now);
+    fill(then, BYTES);
+    memcpy(now, then, BYTES);
+    assert_true(told(then, BYTES, now, BYTES) < 32);
+    for (size_t i = 1000; i < BYTES; i += 1000) /* single bytes, in the same place */
+        now[i] ^= any() | 1;
+    assert_true(told(then, BYTES, now, BYTES) < BYTES / 1000 * 3);
+    memmove(now + 500, then, BYTES); /* in front */
+    fill(now, 500);
+    assert_true(told(then, BYTES, now, BYTES + 500) < 600);
+    memcpy(now, then + BYTES / 2, BYTES / 2); /* the halves the other way round */
+    memcpy(now + BYTES / 2, then, BYTES / 2);
+    assert_true(told(then, BYTES, now, BYTES) < 48);
+    for (size_t i = 0; i < BYTES / 40; i++) /* records of 40 bytes in another order */
+        memcpy(now + 40 * i, then + 40 * (i * 7919 % (BYTES / 40)), 40);
+    assert_true(told(then, BYTES, now, BYTES) < BYTES / 40 * 5);
+    free(then);
+    free(now);
+}
+
+static void few_or_none(void **state)
+{
+    (void)state;
+    uint8_t some[4096];
+    fill(some, sizeof some);
+    assert_true(told(NULL, 0, NULL, 0) < 8);
+    for (size_t n = 1; n < 40; n++) {
+        told(NULL, 0, some, n);
+        told(some, n, some, 40 - n);
+        told(some + n, 3, some, 2 * n);
+    }
+    assert_true(told(NULL, 0, some, sizeof some) < sizeof some + sizeof some / 16);
+    memset(some, 7, sizeof some); /* copies of what is being told overlap */
+    assert_true(told(NULL, 0, some, sizeof some) < 32);
+    assert_true(told(some, 5, some, sizeof some) < 32);
+}
+
+static void damage_is_told(void **state)
+{
+    (void)state;
+    static uint8_t then[3000], now[3000], out[3000];
+    struct sk_buf b = {0};
+    fill(then, sizeof then);
+    memcpy(now, then, sizeof now);
+    fill(now + 700, 60);
+    assert_int_equal(sk_copies_put(then, sizeof then, now, sizeof now, &b, NULL), 0);
+    for (size_t n = 0; n < b.len; n++)
+        assert_int_equal(sk_copies_get(then, sizeof then, b.data, n, out, sizeof out, NULL), SAIKAI_EDAMAGED);
+    for (size_t i = 0; i < 8 * b.len; i++) {
+        b.data[i / 8] ^= (uint8_t)(1 << i % 8);
+        int rc = sk_copies_get(then, sizeof then, b.data, b.len, out, sizeof out, NULL);
+        assert_true(!rc || rc == SAIKAI_EDAMAGED);
+        b.data[i / 8] ^= (uint8_t)(1 << i % 8);
+    }
+    assert_int_equal(sk_copies_get(NULL, 0, b.data, b.len, out, sizeof out, NULL), SAIKAI_EDAMAGED);
+    sk_buf_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(little_is_new), cmocka_unit_test(few_or_none), cmocka_unit_test(damage_is_told)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
