@@ -229,6 +229,7 @@ int main(int argc, char **argv)
     rc |= seed_form(argv[1], "wide-direct-f32-1", &(struct sk_array){SAIKAI_F32, 1, {2050}}, 1, 0, 0);
     rc |= seed_form(argv[1], "segments-f32-1", &(struct sk_array){SAIKAI_F32, 1, {32771}}, 0, 1, 0);
     rc |= seed_form(argv[1], "along-f32-1", &(struct sk_array){SAIKAI_F32, 1, {2055}}, 0, 0, 4);
+    rc |= seed_form(argv[1], "along-segments-f32-1", &(struct sk_array){SAIKAI_F32, 1, {33001}}, 0, 1, 6);
     rc |= seed_form(argv[1], "along-8-f32-1", &(struct sk_array){SAIKAI_F32, 1, {97}}, 0, 0, 7);
     rc |= seed_within(argv[1], "few-f32-1", &(struct sk_array){SAIKAI_F32, 1, {4100}}, 12, 0);
     rc |= seed_within(argv[1], "few-500-f32-2", &(struct sk_array){SAIKAI_F32, 2, {64, 70}}, 500, 0);

@@ -81,6 +81,41 @@ static void lines_are_told_by_many_values(void **state)
     free(y);
 }
 
+/* Lines that stay large are restored in segments, with values behind the last one or none, on one grid, on none, or on several. */
+static void long_lines_are_restored_in_segments(void **state)
+{
+    enum { LONG = 300000, FLAGS = 14 };
+    (void)state;
+    double *x = malloc((LONG + 1023) * sizeof *x);
+    for (int how = 0; how < 16; how++) {
+        const int grid = how & 3, type = how & 4 ? SAIKAI_F32 : SAIKAI_F64;
+        const size_t n = how & 8 ? LONG / 1024 * 1024 : LONG + 777;
+        struct sk_array a = {type, 1, {n}};
+        struct saikai_error err = {0};
+        size_t room = sk_codec_predict.max_encoded(&a), made = 0, bytes = n * (type == SAIKAI_F32 ? 4 : 8);
+        uint8_t *out = malloc(room), *back = malloc(bytes);
+        double was = 0, before = 0, third = 0;
+        const double many = type == SAIKAI_F32 ? 0x1p16 : 0x1p26;
+        uint64_t s = 11;
+        for (size_t i = 0; i < n; i++) {
+            const double t = (double)i, smooth = 2 + sin(7e-4 * t) + 0.4 * cos(1.9e-3 * t + 1) + 0.1 * sin(4.1e-3 * t);
+            double now = 1.5 * was - 1.3 * before + 0.7 * third + noise(&s) * 0x1p-12;
+            third = before, before = was, was = now;
+            x[i] = grid == 1 || (grid == 2 && i > n / 3) ? 100 + rint(now * many) : grid == 3 ? 100 + rint(now * many) / 10 : type == SAIKAI_F64 ? smooth : 1.5 + now;
+        }
+        for (size_t i = 0; type == SAIKAI_F32 && i < n; i++)
+            ((float *)x)[i] = (float)x[i];
+        if (sk_codec_predict.encode(&a, x, NULL, out, room, &made, &err) || sk_codec_predict.decode(&a, out, made, back, &err))
+            fail_msg("%s", err.text);
+        assert_memory_equal(x, back, bytes);
+        if (grid < (type == SAIKAI_F64 ? 3 : 2) && (!(out[FLAGS] & 16) || !(out[FLAGS] & 8)))
+            fail_msg("case %d: flags %d, %zu bytes", how, out[FLAGS], made);
+        free(out);
+        free(back);
+    }
+    free(x);
+}
+
 /* What is not finite, or as large as can be, in a line that has a filter: it comes back. */
 static void odd_values_come_back(void **state)
 {
@@ -136,6 +171,48 @@ static void every_instruction_set_has_the_same(void **state)
                 }
 }
 
+/* Each segment alone, from its first values on, and all of them side by side. */
+static void segments_side_by_side_are_the_same(void **state)
+{
+    enum { EACH = 5 * SK_SEGMENT_TURN, VALUES = SK_SEGMENTS * EACH };
+    static const struct sk_scale scales[] = {{0}, {.shift = 3}, {.ref = 280, .step = 0.25, .inverse = 4, .power = 1}, {.decimal = 1, .step = 0.01, .inverse = 100}, {.loose = 1, .ref = 3, .step = 0.3, .inverse = 1 / 0.3}};
+    static const double before[4] = {1, -1}, nothing[2] = {0}, c[SK_ALONG + 1] = {1, -1.9, 1.3, 0.4, -0.7, 0.3, 0.1, -0.2, 0.1, 0, 0.1, -0.1, 0.2};
+    (void)state;
+    for (size_t word = 4; word <= 8; word += 4)
+        for (int weights = 4; weights <= SK_ALONG; weights += 4)
+            for (size_t k = 0; k < sizeof scales / sizeof *scales; k++) {
+                uint8_t *raw = malloc(VALUES * 8 + 16), *class = malloc(VALUES), *x = malloc(8 * VALUES), *y = malloc(8 * VALUES);
+                uint64_t s = 9;
+                for (int i = 0; i < VALUES * 8 + 16; i++)
+                    raw[i] = (uint8_t)(sk_sample_next(&s) >> 40);
+                for (int i = 0; i < VALUES; i++)
+                    class[i] = (uint8_t)((sk_sample_next(&s) >> 33) % (i % 70 ? 9 : 16 * word));
+                const struct sk_kernel *base = sk_kernel_at(word, 0);
+                struct sk_bits_in bits = {.p = raw};
+                for (int i = 0; i < VALUES; i++) {
+                    const int at = i % EACH;
+                    if (at < weights)
+                        base->restore(x + (size_t)i * word, nothing + 1, 1, at > 0, before, &scales[k], &bits, class + i, NULL, 0);
+                    else
+                        base->restore_along(x + (size_t)i * word, 1, weights, c, &scales[k], &bits, class + i);
+                }
+                for (int level = 1; level < 4; level++) {
+                    const struct sk_kernel *kernel = sk_kernel_at(word, level);
+                    struct sk_bits_in again = {.p = raw};
+                    if (!kernel || !kernel->restore_segments)
+                        continue;
+                    memset(y, 0x5a, 8 * VALUES);
+                    kernel->restore_segments(y, EACH, weights, c, &scales[k], &again, class);
+                    assert_memory_equal(x, y, VALUES * word);
+                    assert_int_equal(again.at, bits.at);
+                }
+                free(raw);
+                free(class);
+                free(x);
+                free(y);
+            }
+}
+
 /* Numbers of weights that there are none of, weights that are no numbers or whose sums could overflow. */
 static void filters_that_cannot_be_are_refused(void **state)
 {
@@ -163,8 +240,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_told_by_many_values),
+        cmocka_unit_test(long_lines_are_restored_in_segments),
         cmocka_unit_test(odd_values_come_back),
         cmocka_unit_test(every_instruction_set_has_the_same),
+        cmocka_unit_test(segments_side_by_side_are_the_same),
         cmocka_unit_test(filters_that_cannot_be_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

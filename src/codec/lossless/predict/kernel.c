@@ -24,12 +24,13 @@
 #define NAME(x)     JOIN(x, SUFFIX)
 
 /* LANES: values of 8 bytes in a vector register that rows side by side are restored with; 0: not in a form of their own. With less than 4 they cost
- * more than they save, with 8 they save time only where much is added up. RESTORE_ROWS: the form that is used. VBMI: plain bits are
+ * more than they save, with 8 they save time only where much is added up. RESTORE_ROWS, RESTORE_SEGMENTS: the forms that are used. VBMI: plain bits are
  * read with those instructions (kernel_look.inc). */
 #define VBMI 0
 #define TARGET
 #define LANES        0
 #define RESTORE_ROWS NULL
+#define RESTORE_SEGMENTS NULL
 #define T      float
 #define W      uint32_t
 #define I      int32_t
@@ -51,11 +52,13 @@
 #undef TARGET
 #undef LANES
 #undef RESTORE_ROWS
+#undef RESTORE_SEGMENTS
 
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx2,bmi,bmi2,lzcnt")))
 #define LANES        4
 #define RESTORE_ROWS NAME(restore_rows)
+#define RESTORE_SEGMENTS NAME(restore_segments)
 #define T      float
 #define W      uint32_t
 #define I      int32_t
@@ -77,6 +80,7 @@
 #undef TARGET
 #undef LANES
 #undef RESTORE_ROWS
+#undef RESTORE_SEGMENTS
 
 #ifdef __clang__
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512cd,bmi,bmi2,lzcnt")))
@@ -87,6 +91,7 @@
 #endif
 #define LANES        0
 #define RESTORE_ROWS restore_rows_f32_avx2
+#define RESTORE_SEGMENTS restore_segments_f32_avx2
 #define T      float
 #define W      uint32_t
 #define I      int32_t
@@ -98,8 +103,10 @@
 #undef I
 #undef LANES
 #undef RESTORE_ROWS
+#undef RESTORE_SEGMENTS
 #define LANES        8
 #define RESTORE_ROWS restore_rows_f64_either
+#define RESTORE_SEGMENTS NAME(restore_segments)
 static void restore_rows_f64_avx512(const struct sk_side *s, struct sk_bits_in *bits);
 
 /* In short rows vectors twice as long have half of the rows under way, and wait for them. */
@@ -124,6 +131,7 @@ static void restore_rows_f64_either(const struct sk_side *s, struct sk_bits_in *
 #undef TARGET
 #undef LANES
 #undef RESTORE_ROWS
+#undef RESTORE_SEGMENTS
 
 #undef VBMI
 #define VBMI 1
@@ -136,6 +144,7 @@ static void restore_rows_f64_either(const struct sk_side *s, struct sk_bits_in *
 #endif
 #define LANES        4 /* with 8 no field of either type was restored faster */
 #define RESTORE_ROWS NAME(restore_rows)
+#define RESTORE_SEGMENTS NAME(restore_segments)
 #define T      float
 #define W      uint32_t
 #define I      int32_t
@@ -157,6 +166,7 @@ static void restore_rows_f64_either(const struct sk_side *s, struct sk_bits_in *
 #undef TARGET
 #undef LANES
 #undef RESTORE_ROWS
+#undef RESTORE_SEGMENTS
 #undef VBMI
 #endif
 

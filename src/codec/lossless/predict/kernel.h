@@ -57,6 +57,10 @@ struct sk_kernel {
     /* The inverse of residual after that, with a degree of 0. */
     void (*restore_along)(void *x, size_t n, int weights, const double *c, const struct sk_scale *s, struct sk_bits_in *bits,
                           const uint8_t *class);
+    /* The same of SK_SEGMENTS segments of n values each, n a multiple of SK_SEGMENT_TURN, which follow each other and of which none sees another: the
+     * first values of each are as the one before them. NULL as above. */
+    void (*restore_segments)(void *x, size_t n, int weights, const double *c, const struct sk_scale *s, struct sk_bits_in *bits,
+                             const uint8_t *class);
     /* Plain bits below n classes: none for 0, the sign for 1, else sign and what is below the leading two. */
     uint64_t (*extra)(const uint8_t *class, size_t n);
     /* Bitwise or of n words, and the largest of them without its sign bit. 1: some are zeros with a sign. */

@@ -63,7 +63,7 @@ static const struct {
     int mode, flags;
 } cases[] = {
     {{SAIKAI_F64, 1, {70001}}, 1, PREDICTED, WIDE | SEGMENTS},
-    {{SAIKAI_F64, 1, {65536}}, 1e-6, PREDICTED, WIDE | ALONG},
+    {{SAIKAI_F64, 1, {65799}}, 1e-6, PREDICTED, WIDE | SEGMENTS | ALONG},
     {{SAIKAI_F32, 1, {150011}}, 1, PREDICTED, WIDE | SEGMENTS},
     {{SAIKAI_F32, 1, {131072}}, 0, DIRECT, WIDE},
     {{SAIKAI_F64, 1, {50021}}, 0, DIRECT, WIDE},

@@ -150,7 +150,7 @@ static void set_forms(struct job *j, double bits)
     if (j->skip || j->l.words < WIDE_LEAST || bits / 8 * (double)j->l.words < LARGE)
         return;
     j->plan.wide = 1;
-    if (j->mode == PREDICTED && !j->plan.along.weights)
+    if (j->mode == PREDICTED)
         sk_shape_segments(&j->plan.shape);
 }
 
@@ -388,7 +388,7 @@ static int get_forms(struct sk_plan *p, int flags, struct sk_rd *r)
         return -1;
     if (p->apart && ((flags & SEGMENTS) || p->shape.axes == 1 || get_orders(r, &p->first)))
         return -1;
-    if ((flags & ALONG) && ((flags & SEGMENTS) || p->shape.axes != 1 || sk_along_get(r, &p->along)))
+    if ((flags & ALONG) && (p->shape.axes != 1 || sk_along_get(r, &p->along)))
         return -1;
     return (flags & SEGMENTS) && (p->orders.half[1] || sk_shape_segments(&p->shape)) ? -1 : 0;
 }

@@ -151,17 +151,19 @@ static uint64_t total_extra(const struct sk_plan *p, const uint8_t *class, const
     return sum;
 }
 
-/* How many whole rows from chunk c (of number *k) on can be restored side by side; c and *k are then the last chunk of them. 0: too few. */
+/* How many whole rows from chunk c (of number *k) on can be restored side by side; c and *k are then the last chunk of them. 0: too few.
+ * Of segments with a filter along them: all or none. */
 static size_t rows_alike(const struct sk_plan *p, const struct sk_scale *scales, struct sk_chunk *c, size_t *k)
 {
     enum { FEWEST_ROWS = 4, SHORTEST_ROW = 16 };
     const size_t nx = p->shape.n[0], before = c->next_row - c->rows, left = p->shape.n[1] - c->at[1], first = *k;
+    const size_t fewest = p->along.weights ? SK_SEGMENTS : FEWEST_ROWS;
     struct sk_chunk next = *c, last = *c;
     size_t rows = 0, at_last = first;
-    if (!p->kernel->restore_rows || c->from || 2 * c->at[1] < sk_orders_at(p, c->at)->half[1] || (p->shape.axes == 2 && p->apart && !c->at[1]) || left < FEWEST_ROWS || nx < SHORTEST_ROW)
+    if (!p->kernel->restore_rows || c->from || 2 * c->at[1] < sk_orders_at(p, c->at)->half[1] || (p->shape.axes == 2 && p->apart && !c->at[1]) || left < fewest || nx < SHORTEST_ROW)
         return 0;
     for (size_t n = first;;) {
-        if (next.to == nx) {
+        if (next.to >= nx) { /* the last one may have what is behind the segments, too */
             rows = next.next_row - before;
             last = next;
             at_last = n;
@@ -169,7 +171,7 @@ static size_t rows_alike(const struct sk_plan *p, const struct sk_scale *scales,
         if (rows == left || !sk_chunk_next(&next, &p->shape) || (scales && !sk_grid_same(&scales[++n], &scales[first])))
             break;
     }
-    if (rows < FEWEST_ROWS)
+    if (rows < fewest)
         return 0;
     *c = last;
     *k = at_last;
@@ -190,7 +192,11 @@ static void restore(const struct sk_plan *p, const struct sk_scale *scales, cons
         size_t rows = skip ? 0 : rows_alike(p, scales, &c, &k);
         if (rows)
             sk_restore_rows(&predictor, &first, rows, x, scale, &bits, class);
-        else
+        if (rows && c.to > p->shape.n[0]) { /* behind the last segment */
+            c.first += p->shape.n[0] - c.from;
+            c.from = p->shape.n[0];
+        }
+        if (!rows || c.from == p->shape.n[0])
             sk_restore_chunk(&predictor, &c, x, scale, &bits, class, skip);
     }
 }

@@ -79,11 +79,11 @@ static double *sums(const struct sk_predictor *p, const struct sk_chunk *c, cons
     return store + SK_EDGE;
 }
 
-/* The first values of all have too few before them. */
+/* The first values of all, or of a segment, have too few before them. */
 static size_t begin_along(const struct sk_plan *p, const struct sk_chunk *c, size_t n)
 {
     const size_t weights = (size_t)p->along.weights;
-    return c->first >= weights ? 0 : weights - c->first < n ? weights - c->first : n;
+    return c->from >= weights ? 0 : weights - c->from < n ? weights - c->from : n;
 }
 
 static void predict_along(const struct sk_plan *p, const struct sk_chunk *c, const void *x, const struct sk_scale *scale, void *r)
@@ -92,7 +92,7 @@ static void predict_along(const struct sk_plan *p, const struct sk_chunk *c, con
     double v[SK_CHUNK_VALUES];
     size_t n = sk_chunk_values(c), some = begin_along(p, c, n);
     for (size_t i = 0; i < some; i++)
-        p->kernel->residual(at(p, x, c->first + i), nothing + 1, 1, c->first + i > 0, before, scale, (uint8_t *)r + i * p->word);
+        p->kernel->residual(at(p, x, c->first + i), nothing + 1, 1, c->from + i > 0, before, scale, (uint8_t *)r + i * p->word);
     if (n == some)
         return;
     p->kernel->guess_along(at(p, x, c->first + some), n - some, p->along.weights, p->along.c, v);
@@ -106,7 +106,7 @@ static void restore_along(const struct sk_plan *p, const struct sk_chunk *c, voi
     size_t n = sk_chunk_values(c), some = begin_along(p, c, n);
     uint8_t *to = (uint8_t *)x + c->first * p->word;
     for (size_t i = 0; i < some; i++)
-        p->kernel->restore(to + i * p->word, nothing + 1, 1, c->first + i > 0, before, scale, bits, class + c->first + i, NULL, 0);
+        p->kernel->restore(to + i * p->word, nothing + 1, 1, c->from + i > 0, before, scale, bits, class + c->first + i, NULL, 0);
     if (n > some)
         p->kernel->restore_along(to + some * p->word, n - some, p->along.weights, p->along.c, scale, bits, class + c->first + some);
 }
@@ -169,6 +169,11 @@ void sk_restore_rows(struct sk_predictor *p, const struct sk_chunk *c, size_t ro
                        struct sk_bits_in *bits, const uint8_t *class)
 {
     const struct sk_plan *plan = p->plan;
+    if (plan->along.weights) {
+        plan->kernel->restore_segments((uint8_t *)x + c->first * plan->word, plan->shape.n[0], plan->along.weights, plan->along.c, scale, bits,
+                                       class + c->first);
+        return;
+    }
     set_terms(p, c);
     const struct sk_side side = {.x = (uint8_t *)x + c->first * plan->word,
                                  .class = class + c->first,

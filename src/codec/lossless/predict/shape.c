@@ -47,7 +47,7 @@ int sk_shape_segments(struct sk_shape *s)
     const size_t values = s->total;
     if (s->axes != 1 || values < SK_SEGMENTS * SK_SEGMENT)
         return -1;
-    s->n[0] = values / SK_SEGMENTS / 64 * 64; /* so that the last part of a segment is none of a few values, which would have no grid */
+    s->n[0] = values / SK_SEGMENTS / SK_SEGMENT_TURN * SK_SEGMENT_TURN; /* so that the last part of a segment is none of a few values, which would have no grid */
     s->n[1] = SK_SEGMENTS;
     s->axes = 2;
     set_strides(s);

@@ -15,6 +15,7 @@
 #define SK_MAX_HALVES 6 /* highest order, in halves */
 #define SK_MAX_TERMS  64
 #define SK_SEGMENTS   16
+#define SK_SEGMENT_TURN 64 /* and a multiple of so many */
 #define SK_SEGMENT    2048 /* a segment has at least so many values */
 
 /* n[0] varies fastest; every n is at least 1. */

@@ -23,6 +23,7 @@ static const struct {
     {"again-f64-1", 0xff35deb6e50dbe5d},
     {"again-i64-2", 0x51df2d839691e1f0},
     {"along-f32-1", 0x95176ca176250d68},
+    {"along-segments-f32-1", 0x001858e5b7752a5f},
     {"few-200-f32-1", 0x798391946d690eab},
     {"few-500-packed-f32-2", 0x45cca8ecd89d9b0d},
     {"few-500-f32-2", 0x45cca8ecd89d9b0d},
