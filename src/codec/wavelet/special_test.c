@@ -235,9 +235,48 @@ static void masks_of_several_fields_are_coded_once(void **unused)
         fail_msg("%zu bytes of a mask, %zu of four times the same", bytes[0], bytes[1]);
 }
 
+/* A fill value costs no error, so that it is no part of the mean either: over half of a field, it left the other half 3 decibels short. */
+static void fill_values_are_out_of_a_psnr(void **unused)
+{
+    enum { N = WIDE * WIDE };
+    const struct sk_array a = {SAIKAI_F64, 2, {WIDE, WIDE}};
+    double *in = malloc(N * sizeof *in), *back = malloc(N * sizeof *in);
+    size_t cap = sk_codec_wavelet.max_encoded(&a), size;
+    void *code = malloc(cap);
+    (void)unused;
+    assert_true(in && back && code);
+    for (int asked = 40; asked <= 80; asked += 20) {
+        struct sk_codec_options opt = {.bound = {SK_BOUND_PSNR, asked}};
+        double low = INFINITY, high = -INFINITY, square = 0, used = 0;
+        for (size_t i = 0; i < N; i++) {
+            double x = (double)(i % WIDE) / WIDE, y = (double)(i / WIDE) / WIDE;
+            in[i] = x + 0.3 * sin(5 * y) > 0.5 ? 1e20 : sin(9 * x * y) + 0.01 * (double)(next() % 1000) / 1000;
+        }
+        assert_int_equal(sk_codec_wavelet.encode(&a, in, &opt, code, cap, &size, NULL), 0);
+        assert_int_equal(sk_codec_wavelet.decode(&a, code, size, back, NULL), 0);
+        for (size_t i = 0; i < N; i++) {
+            if (in[i] == 1e20) {
+                assert_true(back[i] == 1e20);
+                continue;
+            }
+            low = fmin(low, in[i]);
+            high = fmax(high, in[i]);
+            square += (in[i] - back[i]) * (in[i] - back[i]);
+            used++;
+        }
+        double got = 20 * log10((high - low) / sqrt(square / used));
+        if (!(got >= asked && got <= asked + 0.5))
+            fail_msg("psnr %d asked for, %.3f given", asked, got);
+    }
+    free(in);
+    free(back);
+    free(code);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fill_values_are_out_of_a_psnr),
         cmocka_unit_test(extremes_are_those_of_all_values),
         cmocka_unit_test(the_next_value_inwards_is_found),
         cmocka_unit_test(a_fill_value_of_some_planes_is_masked_there),

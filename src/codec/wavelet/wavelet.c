@@ -107,8 +107,8 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
     return decode_any(a, in, n, out, 0, err);
 }
 
-/* Root of the mean square error of a finished piece over the values not masked; negative: it does
- * not decode. */
+/* Root of the mean square error of a finished piece over all numbers of the field: a fill value outside of its range is none, a common value
+ * that is masked is one. Negative: it does not decode. */
 static double error_of(const struct piece *j, const struct sk_buf *piece)
 {
     double sum = 0;
@@ -127,7 +127,7 @@ static double error_of(const struct piece *j, const struct sk_buf *piece)
             x = ((const double *)j->in)[i];
             y = ((const double *)back)[i];
         }
-        if (isfinite(x)) {
+        if (isfinite(x) && !(j->special.far_fill && j->mask && j->mask[i])) {
             double d = (x - y) / j->bound;
             sum += d * d;
             used++;

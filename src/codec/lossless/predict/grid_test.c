@@ -312,7 +312,7 @@ static void scales_that_are_none_are_refused(void **state)
         int kind;
         double parts;
         int rc;
-    } cases[] = {{6, 20, 0}, {6, 1, 0}, {6, 1e22, 0}, {6, 0, -1}, {6, -20, -1}, {6, 2.5, -1}, {6, 1e23, -1}, {6, NAN, -1}, {6, INFINITY, -1}, {7, 20, -1}};
+    } cases[] = {{6, 20, 0}, {6, 1, 0}, {6, 1e22, 0}, {6, 0, -1}, {6, -20, -1}, {6, 2.5, -1}, {6, 1e23, 0}, {6, 1e300, 0}, {6, NAN, -1}, {6, INFINITY, -1}, {7, 20, -1}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sk_buf b = {0};
@@ -330,6 +330,33 @@ static void scales_that_are_none_are_refused(void **state)
             assert_true(back.inverse == cases[i].parts && back.decimal);
         }
         sk_buf_free(&b);
+    }
+}
+
+/* Whole numbers times any power of ten come back: more than 10^22 parts of one were written, but refused. */
+static void steps_of_any_size_come_back(void **state)
+{
+    enum { LINE = 512 };
+    struct task t;
+    struct saikai_error err = {0};
+    (void)state;
+    for (int type = SAIKAI_F32; type <= SAIKAI_F64; type += SAIKAI_F64 - SAIKAI_F32) {
+        begin(&t, type);
+        t.a = (struct sk_array){type, 1, {LINE}};
+        t.bytes = sk_array_size_bytes(&t.a);
+        for (int e = type == SAIKAI_F32 ? -45 : -320; e < (type == SAIKAI_F32 ? 36 : 305); e++)
+            for (int from = 0; from < 6; from += 3) {
+                for (int i = 0; i < LINE; i++) {
+                    if (type == SAIKAI_F32)
+                        ((float *)t.x)[i] = (float)((from + i) * pow(10, e));
+                    else
+                        ((double *)t.x)[i] = (from + i) * pow(10, e);
+                }
+                if (encode(&t, &err) || decode(&t, &err))
+                    fail_msg("times 1e%d: %s", e, err.text);
+                it_is_as_it_was(&t);
+            }
+        end(&t);
     }
 }
 
@@ -357,6 +384,7 @@ int main(void)
         cmocka_unit_test(damage_is_told_or_fills_the_array),
         cmocka_unit_test(signs_are_as_many_as_zeros),
         cmocka_unit_test(scales_that_are_none_are_refused),
+        cmocka_unit_test(steps_of_any_size_come_back),
         cmocka_unit_test(memory_that_is_out_is_no_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,6 @@
 
 #define PROBES 24
 #define SAMPLE 512
-#define MOST_PARTS  1e22
 
 /* Readers before PARTS know decimals of nine places. */
 enum { NONE = 0, BINARY = 1, DECIMAL = 2, AFFINE = 3, LOOSE = 4, SAME = 5, PARTS = 6 };
@@ -240,8 +239,8 @@ int sk_grid_get(struct sk_rd *r, struct sk_scale *scale)
         scale->decimal = 1;
         scale->inverse = sk_rd_f64(r);
         scale->step = 1 / scale->inverse;
-        if (!(scale->inverse >= 1 && scale->inverse <= MOST_PARTS) || rint(scale->inverse) != scale->inverse)
-            return -1;
+        if (!(scale->inverse >= 1) || rint(scale->inverse) != scale->inverse)
+            return -1; /* as many parts as a double can say: steps of 1e-34 are written so, too */
     } else if (kind == AFFINE || kind == LOOSE) {
         scale->ref = sk_rd_f64(r);
         scale->step = sk_rd_f64(r);
