@@ -7,7 +7,7 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap bootstrap-tests bootstrap-debian13 build demo check check-sanitized check-sweeps check-tsan check-debian13 check-debian13-short check-mpi-suite mutate bench bench-codec bench-paper score score-archive score-lossless install uninstall fuzz format clean
+.PHONY: all bootstrap bootstrap-tests bootstrap-debian13 build demo check check-sanitized check-sweeps check-tsan check-debian13 check-debian13-short check-mpi-suite mutate bench bench-codec bench-paper score score-archive score-lossless score-steady install uninstall fuzz format clean
 
 all: build
 
@@ -82,6 +82,12 @@ bench-codec: build
 score: build
 	@cmake --build build -j$(JOBS) --target score -- --no-print-directory -s
 	@cd build && bench/score $(if $(PEERS),peers=$(abspath $(PEERS))) $(SCORE)
+
+# What the error-bounded codec's user expects whatever the values are: spikes, pieces, looser bounds, scales, decibels, phases modulo 1; figures also
+# to build/score_steady.json. PEERS=DIR: a folder with sz3; SCORE="bar=spikes part=made …": more arguments (bench/codec/steady.c).
+score-steady: build
+	@cmake --build build -j$(JOBS) --target steady -- --no-print-directory -s
+	@cd build && bench/steady json=score_steady.json $(if $(PEERS),peers=$(abspath $(PEERS))) $(SCORE)
 
 # The lossless codecs on the part of the same arrays that is only scored, beside the libraries that people use.
 # PEERS=DIR: a folder with pcodec and openzl (bench/codec/peers/README.md).
