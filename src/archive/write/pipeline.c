@@ -302,11 +302,10 @@ static void forget_unused(struct sk_ska *a)
     a->depth = 0;
 }
 
-/* Index and trailers; the header said a version before the index was known. start: where the archive begins in the file. */
-static int put_ends(struct sk_ska_plan *p, int fd, const char *name, off_t start, uint64_t at, uint64_t *stored, struct saikai_error *err)
+/* Index and trailers; the header said a version before blocks and index were known. start: where the archive begins in the file. */
+static int put_ends(struct sk_ska_plan *p, int fd, const char *name, off_t start, int said, uint64_t at, uint64_t *stored, struct saikai_error *err)
 {
     struct sk_buf head = {0}, index = {0};
-    int said = sk_ska_version(&p->a);
     int rc = sk_ska_put_index(&index, &p->a, at, p->previous ? p->previous->path : NULL, err);
     if (!rc)
         rc = put(fd, name, index.data, index.len, err);
@@ -340,7 +339,8 @@ int sk_ska_plan_run(struct sk_ska_plan *p, int fd, const char *name, uint64_t *s
         int needs = sk_form_version(p->recipes[i].form);
         p->a.needs = needs > p->a.needs ? needs : p->a.needs;
     }
-    sk_ska_put_header(&head, sk_ska_version(&p->a));
+    int said = sk_ska_version(&p->a);
+    sk_ska_put_header(&head, said);
     int rc = sk_buf_ok(&head) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the archive's header");
     if (!rc && p->a.previous)
         rc = sk_archive_delta_new(p, p->comparing, &q->delta, err);
@@ -354,7 +354,7 @@ int sk_ska_plan_run(struct sk_ska_plan *p, int fd, const char *name, uint64_t *s
     sk_archive_delta_free(q->delta);
     forget_unused(&p->a);
     if (!rc)
-        rc = put_ends(p, fd, name, start, q->offset, stored, err);
+        rc = put_ends(p, fd, name, start, said, q->offset, stored, err);
     sk_buf_free(&head);
     free(q);
     return rc;
