@@ -66,6 +66,16 @@ static double of_piece(struct sk_coder *c, const struct sk_part *p, int backend,
     return p->size_bytes < 2 * LEAST_PIECE ? ALL : of_middle(c, p, piece_of(p), backend, level);
 }
 
+/* The mean of that of three pieces: a file may have coordinates in one part of it, and what belongs to what in another. */
+static double of_places(struct sk_coder *c, const struct sk_part *p, size_t n, int backend, int level)
+{
+    enum { PLACES = 3 };
+    double sum = 0;
+    for (int k = 0; k < PLACES; k++)
+        sum += of_place(c, p, (k + 0.5) / PLACES, n, backend, level) / PLACES;
+    return sum;
+}
+
 /* Whether one that leaves so much of a piece might leave less of all of it than `have`. hope: how much more it may find there. */
 static int may_be_less(const struct sk_part *p, double piece, double have, double hope)
 {
@@ -100,9 +110,11 @@ static int is_strong(const struct sk_coder *c, int i, const struct sk_recipe *r)
            sk_backend_here(SK_BACKEND_LZMA) >= 0;
 }
 
+enum { FAST = 1, LIGHT = 3, THOROUGH = 19 }; /* levels of LZMA and of zstd */
+
 /* What is left of a piece by the strongest compressor, and by zstd; quick 0: nobody has asked. */
 struct pieces {
-    double strong, quick, all; /* all: about what the strongest leaves of all; 0: nobody has asked */
+    double strong, quick, all; /* strong: of three pieces, where there are so many bytes; all: about what the strongest leaves of all; 0: nobody has asked */
     double usual, far;         /* of which: what it leaves of a piece at the level asked for, and what is left of that by what repeats far away */
 };
 
@@ -170,13 +182,35 @@ static double of_all(struct sk_coder *c, const struct sk_part *p, int level, str
 {
     enum { QUICK = 1, TIMES = 4 };
     size_t n = piece_of(p);
-    double about = of_middle(c, p, n, SK_BACKEND_LZMA, level), less = about / of_middle(c, p, n / TIMES, SK_BACKEND_LZMA, level),
+    double about = of_middle(c, p, n, SK_BACKEND_LZMA, level), middle = of_middle(c, p, n, SK_BACKEND_LZMA, FAST), less = about / of_middle(c, p, n / TIMES, SK_BACKEND_LZMA, level),
            far = of_middle(c, p, p->size_bytes, SK_BACKEND_ZSTD, QUICK | SK_PACK_LONG) / of_middle(c, p, n, SK_BACKEND_ZSTD, QUICK);
     seen->usual = about;
     seen->far = far;
     for (size_t k = n; k < p->size_bytes && less < 1; k *= TIMES)
         about *= less;
+    about *= seen->strong < ALL && middle > 0 ? seen->strong / middle : 1; /* the middle is not like all of it */
     return far < 1 ? about * far : about;
+}
+
+/* What the strongest one leaves of pieces at its quickest. */
+static double strong_of_pieces(struct sk_coder *c, const struct sk_part *p)
+{
+    enum { MANY = 16 };
+    size_t n = piece_of(p);
+    return p->size_bytes < MANY * n / 2 ? of_piece(c, p, SK_BACKEND_LZMA, FAST) : of_places(c, p, n, SK_BACKEND_LZMA, FAST);
+}
+
+/* The level at which zstd leaves less of pieces than LZMA does, which codes bytes that follow no others badly: digits of base 64, for one. 0: it leaves more. */
+static int zstd_instead(struct sk_coder *c, int i, const struct sk_part *p, const struct sk_recipe *r)
+{
+    enum { LEAST = 256 << 10, PIECE = 64 << 10 };
+    static const double LESS = 0.995;
+    if (r->form != SK_FORM_BYTES || r->filter || r->backend != SK_BACKEND_LZMA || sk_part_previous(c, i) || p->size_bytes < LEAST || c->trial)
+        return 0;
+    double thorough = of_places(c, p, PIECE, SK_BACKEND_ZSTD, THOROUGH);
+    if (thorough >= LESS * of_places(c, p, PIECE, SK_BACKEND_LZMA, r->level))
+        return 0;
+    return of_places(c, p, PIECE, SK_BACKEND_ZSTD, LIGHT) <= thorough ? LIGHT : THOROUGH | SK_PACK_LONG;
 }
 
 /* 1: bytes that have been compressed already: the strongest compressor finds no more in a piece than a quick one, which hardly finds anything, nor is there
@@ -277,10 +311,10 @@ int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const
                          struct sk_buf *out, struct saikai_error *err)
 {
     size_t start = out->len;
-    struct sk_recipe by_strong = strongest(r), quick = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 3};
-    if (is_dense(c, i, &parts[i], r))
-        r = &quick;
-    struct pieces seen = {is_strong(c, i, r) ? of_piece(c, &parts[i], SK_BACKEND_LZMA, 1) : ALL, 0, 0, 0, 0};
+    struct sk_recipe by_strong = strongest(r), by_zstd = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = LIGHT};
+    if (is_dense(c, i, &parts[i], r) || (by_zstd.level = zstd_instead(c, i, &parts[i], r)))
+        r = &by_zstd;
+    struct pieces seen = {is_strong(c, i, r) ? strong_of_pieces(c, &parts[i]) : ALL, 0, 0, 0, 0};
     if (is_for_strong(c, &parts[i], r, &seen)) {
         r = &by_strong;
         seen.strong = ALL;

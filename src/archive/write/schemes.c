@@ -258,9 +258,15 @@ static void passed_over(struct sk_ska_plan *p)
         p->opt.progress(p->opt.progress_arg, p->worked_bytes, p->work_bytes);
 }
 
+/* What has been found out about that by a quick compressor. */
+struct repeats {
+    double share;         /* what it leaves of one stream of all files, for each byte that it leaves of the classes; 1: no less; below 0: nobody has asked */
+    uint64_t whole_bytes; /* of the stream; 0: it was given up, or nobody has asked */
+};
+
 /* As few bytes as can be: of each class of bytes the strongest compressor leaves what it can, so that one stream of all files
- * only has less where something repeats from class to class. A quick compressor tells: *share: what it leaves of the one, for each byte of the other; 1: no less. */
-static int classes_part_repeats(struct sk_ska_plan *p, const struct place *to, const struct sk_archive_stats *st, struct saikai_error *err, double *share)
+ * only has less where something repeats from class to class. A quick compressor tells. */
+static int classes_part_repeats(struct sk_ska_plan *p, const struct place *to, const struct sk_archive_stats *st, struct saikai_error *err, struct repeats *found)
 {
     const struct place nowhere = {-1, to->name, 0};
     struct sk_archive_stats whole = *st, classes = *st;
@@ -273,7 +279,8 @@ static int classes_part_repeats(struct sk_ska_plan *p, const struct place *to, c
     p->limit = classes.stored_bytes;
     if (!rc)
         rc = write_as(p, SK_SCHEME_AGNOSTIC, SK_BACKEND_ZSTD, &nowhere, &whole, err);
-    *share = !rc && whole.stored_bytes < classes.stored_bytes ? (double)whole.stored_bytes / (double)classes.stored_bytes : 1;
+    found->whole_bytes = !rc ? whole.stored_bytes : 0;
+    found->share = !rc && whole.stored_bytes < classes.stored_bytes ? (double)whole.stored_bytes / (double)classes.stored_bytes : 1;
     p->limit = 0;
     p->whole = 0;
     p->opt = asked;
@@ -286,14 +293,22 @@ static int is_stream(const struct sk_opened *o)
     return o->a->class_count == 1 && !strcmp(o->a->classes[0].key, SK_SKA_STREAM);
 }
 
+/* 1: what is there, where repeats were found before it was coded by columns or predicted, is less than the strongest compressor may leave of the stream, of
+ * which it leaves less than a quick one as of pieces, and a little less than that of so many more. */
+static int strong_is_longer(struct sk_ska_plan *p, const struct sk_archive_stats *st, const struct repeats *found)
+{
+    static const double MORE_OF_ALL = 0.9;
+    double share = sk_ska_plan_strong(p) && found->whole_bytes > st->stored_bytes ? sk_whole_strong_share(p, st->raw_bytes) : 0;
+    return MORE_OF_ALL * share * (double)found->whole_bytes > (double)st->stored_bytes;
+}
+
 /* Samples do not see what repeats far away: all files as one stream, with zstd looking for repeats
  * at any distance, is written behind what there is, as far as it is shorter. It stands alone, unless
- * the archive before is such a stream. known: what classes_part_repeats has found, below 0: it has not been asked. */
-static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_archive_stats *st, double known,
+ * the archive before is such a stream. */
+static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_archive_stats *st, struct repeats *found,
                      struct saikai_error *err)
 {
     static const double LESS = 1 - 1.0 / 128;
-    double share = known;
     struct sk_archive_stats whole = *st;
     struct place behind = {to->fd, to->name, st->stored_bytes};
     struct sk_opened *previous = p->previous;
@@ -305,14 +320,15 @@ static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_ar
     p->previous = NULL;
     if (st->raw_bytes <= SK_SKA_MAX_BLOCK) /* rather larger blocks than several at a time */
         p->threads = 1;
-    if (sk_ska_plan_strong(p) && known < 0)
-        rc = classes_part_repeats(p, to, st, err, &share);
+    if (sk_ska_plan_strong(p) && found->share < 0)
+        rc = classes_part_repeats(p, to, st, err, found);
+    int may = found->share < LESS && !strong_is_longer(p, st, found);
     p->whole = 1;
     p->limit = st->stored_bytes;
     if (builds)
         p->previous = previous;
     if (!rc)
-        rc = share < LESS ? write_as(p, SK_SCHEME_AGNOSTIC, SK_BACKEND_ZSTD, &behind, &whole, err) : SAIKAI_ENOSPC;
+        rc = may ? write_as(p, SK_SCHEME_AGNOSTIC, SK_BACKEND_ZSTD, &behind, &whole, err) : SAIKAI_ENOSPC;
     if (!builds) /* else it may have been given up for lack of memory */
         p->previous = previous;
     p->whole = 0;
@@ -365,18 +381,18 @@ static int try_gzip(struct sk_ska_plan *p, const struct place *to, int whole, co
 }
 
 /* Where much repeats from class to class of what is nearly all plain bytes, such as source code, one stream of all files is written at once: the classes, over
- * which the strongest compressor takes as long, are not. *share: as that of classes_part_repeats where it was asked; *done: 1: it is written. */
-static int write_first(struct sk_ska_plan *p, const struct place *to, int twice, struct sk_archive_stats *st, double *share, int *done, struct saikai_error *err)
+ * which the strongest compressor takes as long, are not. *found: where it was asked for; *done: 1: it is written. */
+static int write_first(struct sk_ska_plan *p, const struct place *to, int twice, struct sk_archive_stats *st, struct repeats *found, int *done, struct saikai_error *err)
 {
     static const double MUCH_LESS = 0.9;
     int threads = p->threads, rc = 0;
     if (twice && !p->previous && sk_ska_plan_strong(p)) {
         p->threads = st->raw_bytes <= SK_SKA_MAX_BLOCK ? 1 : threads;
-        rc = classes_part_repeats(p, to, st, err, share);
+        rc = classes_part_repeats(p, to, st, err, found);
         p->threads = threads;
     }
     if (!rc)
-        rc = write_unless(p, SK_SCHEME_AUTO, p->opt.backend, *share >= 0 && *share < MUCH_LESS, to, st, err);
+        rc = write_unless(p, SK_SCHEME_AUTO, p->opt.backend, found->share >= 0 && found->share < MUCH_LESS, to, st, err);
     if (rc != PLAIN)
         return rc;
     p->threads = st->raw_bytes <= SK_SKA_MAX_BLOCK ? 1 : threads;
@@ -420,8 +436,8 @@ static int nothing_is_less(const struct sk_ska_plan *p, const struct sk_archive_
 static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
                       struct sk_archive_stats *st, struct saikai_error *err)
 {
-    double share = -1;
-    int done = 0, rc = write_first(p, to, twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0, st, &share, &done, err);
+    struct repeats found = {-1, 0};
+    int done = 0, rc = write_first(p, to, twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0, st, &found, &done, err);
     /* what the samples of `auto` said */
     uint64_t near = p->near_bytes, dense = p->dense_bytes;
     if (!rc && nothing_is_less(p, st))
@@ -432,7 +448,7 @@ static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
         sk_beside_look(p, st->raw_bytes, was, &b);
     int whole = twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0;
     if (!rc && whole && !done)
-        rc = try_whole(p, to, st, share, err);
+        rc = try_whole(p, to, st, &found, err);
     if (!rc && st->stored_bytes != was)
         sk_beside_look(p, st->raw_bytes, st->stored_bytes, &b);
     p->near_bytes = near;

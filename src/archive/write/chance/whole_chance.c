@@ -65,3 +65,20 @@ int sk_whole_may_be_shorter(struct sk_ska_plan *p, uint64_t total, uint64_t stor
     keeps = (1 - repeats - 1.0 / PIECES) * shorter * shorter; /* once as seen, and as much again in all the rest */
     return least * keeps <= share;
 }
+
+double sk_whole_strong_share(struct sk_ska_plan *p, uint64_t total)
+{
+    enum { SHORT = 16 << 10 };
+    struct sk_packer packer = {0};
+    size_t n = total / PARTS < SHORT ? (size_t)(total / PARTS) : SHORT, all = 0, quick = 0, strong = 0;
+    uint8_t *room = malloc(PIECES * n + sk_pack_bound(PIECES * n));
+    int zstd = SK_BACKEND_ZSTD, lzma = SK_BACKEND_LZMA, ok = room && n >= LEAST_PIECE;
+    for (int k = 0; k < PIECES && ok; k++) {
+        int64_t at = place_of(p, total, k, n);
+        all += at < 0 ? 0 : sk_pieces_read(p, (uint64_t)at, n, room + all);
+    }
+    ok = ok && all >= PIECES / 4 * n && !sk_pack(&packer, &zstd, USUAL_LEVEL, room, all, room + PIECES * n, &quick, NULL) && !sk_pack(&packer, &lzma, p->opt.level, room, all, room + PIECES * n, &strong, NULL);
+    sk_packer_free(&packer);
+    free(room);
+    return ok && quick ? (double)strong / (double)quick : 0;
+}

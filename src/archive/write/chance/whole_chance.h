@@ -9,4 +9,8 @@
  * nobody counted those, it may be. */
 int sk_whole_may_be_shorter(struct sk_ska_plan *p, uint64_t total, uint64_t stored_bytes);
 
+/* What the strongest compressor leaves of a byte that zstd leaves of some pieces of all files one after another, at its usual level; 0: there are too
+ * few bytes to tell, or no memory. */
+double sk_whole_strong_share(struct sk_ska_plan *p, uint64_t total);
+
 #endif
