@@ -243,6 +243,23 @@ static int near_the_least(struct plan *plan, int n, double *cost, double least, 
     return left;
 }
 
+/* Bounds of coarser levels are finer, since interpolation from them inherits their errors. Where there is more noise than that, finer bounds are
+ * bits for nothing: where boxes, which took *cost bytes, take fewer with the same bound for all levels, it is the same, and where they take hardly more, it
+ * is half as much finer. A few bytes tell little. */
+static void choose_alpha(const struct piece *j, struct plan *plan, size_t most, int boxes, double *cost, struct sk_plane_writer *codes)
+{
+    enum { LITTLE = 1024 };
+    const double fewer = 0.99, hardly = 1.03;
+    if (plan->causal || *cost < LITTLE || sk_piece_parameter(j, "alpha=", -1) > 0)
+        return;
+    struct plan even = *plan;
+    even.alpha = 1;
+    double its = try_boxes(j, &even, most, boxes, codes);
+    if (its < hardly * *cost)
+        plan->alpha = its < fewer * *cost ? 1 : (1 + plan->alpha) / 2;
+    *cost = its < *cost ? its : *cost;
+}
+
 /* Hold plans, with their bits in small boxes, against each other on large boxes, and leave the
  * best: by both, the large ones first, or by these alone where there are few bits; of data that
  * shrink to nearly nothing, where only the whole tells, all that come near it. */
@@ -268,6 +285,10 @@ static int narrow(const struct piece *j, struct plan *plan, int n, const double 
     if (fewest < nothing)
         return near_the_least(plan, n, cost, least, 1.3);
     plan[0] = plan[best];
+    if (!plan[0].causal) {
+        cost[0] = try_box(j, plan, most, codes);
+        choose_alpha(j, plan, most, 2, cost, codes);
+    }
     return 1;
 }
 
@@ -423,7 +444,7 @@ static double try_each(const struct piece *j, const struct plan *plan, int n, si
 static int choose_swiftly(const struct piece *j, const struct plan *plan, int n, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
 {
     enum { PART = 32, FEWEST = 1 << 12, MOST = 1 << 15 };
-    const double near = 1.3, many = 2, smooth = 0.3, few = 0.25, several = 2.5;
+    const double near = 1.3, many = 2, smooth = 0.3, few = 0.25, several = 2.5, close = 1.1;
     size_t large = points_of_boxes(j, PART / 2, 2 * FEWEST, MOST), most = j->shape.bits < smooth ? large : points_of_boxes(j, PART, FEWEST, MOST);
     double cost[MOST_PLANS] = {0}, least = try_each(j, plan, n, most, codes, cost);
     int best = 0;
@@ -443,6 +464,11 @@ static int choose_swiftly(const struct piece *j, const struct plan *plan, int n,
     }
     if (j->n <= SMALL && 8 * least < few * (double)most)
         return near_the_least(out, n, cost, cost[best], near);
+    for (int k = 0; k < n; k++) {
+        if (cost[k] <= close * cost[best])
+            choose_alpha(j, &out[k], most, swift_boxes(j), &cost[k], codes);
+        best = cost[k] < cost[best] ? k : best;
+    }
     out[0] = out[best];
     return 1;
 }
