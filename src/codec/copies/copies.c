@@ -1,7 +1,7 @@
 /* Codes steps, both ways by the same functions. */
 #include "codec/copies/copies.h"
 
-#include "codec/copies/steps.h"
+#include "codec/copies/find.h"
 
 #include <math.h>
 #include <stdlib.h>

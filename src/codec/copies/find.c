@@ -1,6 +1,6 @@
 /* Looks for copies: beside the last ones first, then at places that begin with the same few bytes. Where a long copy ends and goes on, nothing else is looked
  * for, so that what has hardly changed takes little more than comparing it. */
-#include "codec/copies/steps.h"
+#include "codec/copies/find.h"
 
 #include <stdlib.h>
 #include <string.h>

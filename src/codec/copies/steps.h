@@ -26,7 +26,4 @@ static inline void sk_copies_keep(struct sk_copies_kept *k, uint32_t distance)
     k->distance[0] = distance;
 }
 
-/* Steps that make n bytes of `in`, in *out (malloc'ed), of which the last one only may be without a copy. -1: no memory. */
-int sk_copies_find(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n, struct sk_copies_step **out, size_t *count);
-
 #endif
