@@ -245,13 +245,19 @@ static int near_the_least(struct plan *plan, int n, double *cost, double least, 
 
 /* Bounds of coarser levels are finer, since interpolation from them inherits their errors. Where there is more noise than that, finer bounds are
  * bits for nothing: where boxes, which took *cost bytes, take fewer with the same bound for all levels, it is the same, and where they take hardly more, it
- * is half as much finer. A few bytes tell little. */
-static void choose_alpha(const struct piece *j, struct plan *plan, size_t most, int boxes, double *cost, struct sk_plane_writer *codes)
+ * is half as much finer. A few bytes tell little. What takes fewer bits than differences of neighbours would is smooth, and what takes many more is noise: of one
+ * plan alone that needs no trial. */
+static void choose_alpha(const struct piece *j, struct plan *plan, int is_alone, size_t most, int boxes, double *cost, struct sk_plane_writer *codes)
 {
     enum { LITTLE = 1024 };
-    const double fewer = 0.99, hardly = 1.03;
-    if (plan->causal || *cost < LITTLE || sk_piece_parameter(j, "alpha=", -1) > 0)
+    const double fewer = 0.99, hardly = 1.03, smooth = 0.9, rough = 1.15;
+    double bits = 8 * *cost / (double)most;
+    if (plan->causal || *cost < LITTLE || bits < smooth * j->shape.bits || sk_piece_parameter(j, "alpha=", -1) > 0)
         return;
+    if (is_alone && bits >= 1 && bits > rough * j->shape.bits) {
+        plan->alpha = 1;
+        return;
+    }
     struct plan even = *plan;
     even.alpha = 1;
     double its = try_boxes(j, &even, most, boxes, codes);
@@ -287,7 +293,7 @@ static int narrow(const struct piece *j, struct plan *plan, int n, const double 
     plan[0] = plan[best];
     if (!plan[0].causal) {
         cost[0] = try_box(j, plan, most, codes);
-        choose_alpha(j, plan, most, 2, cost, codes);
+        choose_alpha(j, plan, 0, most, 2, cost, codes);
     }
     return 1;
 }
@@ -438,13 +444,29 @@ static double try_each(const struct piece *j, const struct plan *plan, int n, si
     return least;
 }
 
+/* Which plan is the best when all that come near are at their best; cost[best] is the least. */
+static int best_with_alpha(const struct piece *j, struct plan *plan, int n, int best, size_t most, double *cost, struct sk_plane_writer *codes)
+{
+    const double close = 1.1;
+    double least = cost[best];
+    int lifts = 0;
+    for (int k = 0; k < n; k++)
+        lifts += !plan[k].causal && cost[k] <= close * least;
+    for (int k = 0; k < n; k++) {
+        if (cost[k] <= close * least)
+            choose_alpha(j, &plan[k], lifts == 1, most, swift_boxes(j), &cost[k], codes);
+        best = cost[k] < cost[best] ? k : best;
+    }
+    return best;
+}
+
 /* Where time counts most: boxes that are tried once for each plan, and once more with the longer reach of those that may be the best. The fewer bits values take the less do
  * boxes say: then plans that are near the least in small ones are tried in larger ones. Of small pieces that take hardly any bits all plans near the least are left, since the
  * whole does not take long. */
 static int choose_swiftly(const struct piece *j, const struct plan *plan, int n, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
 {
     enum { PART = 32, FEWEST = 1 << 12, MOST = 1 << 15 };
-    const double near = 1.3, many = 2, smooth = 0.3, few = 0.25, several = 2.5, close = 1.1;
+    const double near = 1.3, many = 2, smooth = 0.3, few = 0.25, several = 2.5;
     size_t large = points_of_boxes(j, PART / 2, 2 * FEWEST, MOST), most = j->shape.bits < smooth ? large : points_of_boxes(j, PART, FEWEST, MOST);
     double cost[MOST_PLANS] = {0}, least = try_each(j, plan, n, most, codes, cost);
     int best = 0;
@@ -464,12 +486,7 @@ static int choose_swiftly(const struct piece *j, const struct plan *plan, int n,
     }
     if (j->n <= SMALL && 8 * least < few * (double)most)
         return near_the_least(out, n, cost, cost[best], near);
-    for (int k = 0; k < n; k++) {
-        if (cost[k] <= close * cost[best])
-            choose_alpha(j, &out[k], most, swift_boxes(j), &cost[k], codes);
-        best = cost[k] < cost[best] ? k : best;
-    }
-    out[0] = out[best];
+    out[0] = out[best_with_alpha(j, out, n, best, most, cost, codes)];
     return 1;
 }
 
