@@ -168,10 +168,18 @@ static int are_held(const struct piece *j)
     return seen && stretches * LEAST <= seen;
 }
 
+/* By what factor the bounds of each coarser level are finer. The fewer axes there are, the more of all values are in coarser levels (half of them along a line, an
+ * eighth in a box), and the more bits it takes. */
+static double usual_alpha(const struct piece *j)
+{
+    const int n = j->shape.n_dims;
+    return n < 2 ? 1 + 1.0 / 16 : n < 3 ? 1 + 1.0 / 8 : 1 + 1.0 / 4;
+}
+
 /* Plans that the data do not rule out; returns how many. */
 static int make_plans(const struct piece *j, struct plan plan[MOST_PLANS])
 {
-    double alpha = factor(j, "alpha=", 1.25), beta = factor(j, "beta=", 4);
+    double alpha = factor(j, "alpha=", usual_alpha(j)), beta = factor(j, "beta=", 4);
     int n = 0;
     plan[n++] = (struct plan){.active = j->shape.active,
                               .alpha = lrint(alpha * 32) / 32.0,
@@ -243,18 +251,25 @@ static int near_the_least(struct plan *plan, int n, double *cost, double least, 
     return left;
 }
 
+/* Do values take so many bits that they are noise? It takes many more than differences of neighbours would. */
+static int takes_noise(const struct piece *j, double bits)
+{
+    const double rough = 1.15;
+    return bits >= 1 && bits > rough * j->shape.bits;
+}
+
 /* Bounds of coarser levels are finer, since interpolation from them inherits their errors. Where there is more noise than that, finer bounds are
  * bits for nothing: where boxes, which took *cost bytes, take fewer with the same bound for all levels, it is the same, and where they take hardly more, it
- * is half as much finer. A few bytes tell little. What takes fewer bits than differences of neighbours would is smooth, and what takes many more is noise: of one
- * plan alone that needs no trial. */
+ * is half as much finer. A few bytes tell little. What takes fewer bits than differences of neighbours would is smooth: neither that nor noise, of one plan alone,
+ * needs a trial. */
 static void choose_alpha(const struct piece *j, struct plan *plan, int is_alone, size_t most, int boxes, double *cost, struct sk_plane_writer *codes)
 {
     enum { LITTLE = 1024 };
-    const double fewer = 0.99, hardly = 1.03, smooth = 0.9, rough = 1.15;
+    const double fewer = 0.99, hardly = 1.03, smooth = 0.9;
     double bits = 8 * *cost / (double)most;
     if (plan->causal || *cost < LITTLE || bits < smooth * j->shape.bits || sk_piece_parameter(j, "alpha=", -1) > 0)
         return;
-    if (is_alone && bits >= 1 && bits > rough * j->shape.bits) {
+    if (is_alone && takes_noise(j, bits)) {
         plan->alpha = 1;
         return;
     }
