@@ -11,9 +11,9 @@ cmake --install "$build" --prefix "$work/usr" >"$work/log" 2>&1 || { cat "$work/
 cd "$work"
 libdir=$(dirname "$(find usr -name saikai.pc)")
 export PKG_CONFIG_PATH="$work/$libdir"
-# the prefix was chosen at install time, pkg-config files name the configured one
+# the prefix was chosen at install time: pkg-config files name it
 flags() {
-    pkg-config --define-variable=prefix="$work/usr" "$@"
+    pkg-config "$@"
 }
 tried=0
 for mpi in openmpi mpich; do
