@@ -168,6 +168,11 @@ static int refuse(const struct sk_lease *l, const struct sk_owner *o, struct sai
 {
     char who[320];
     int between = sk_life_goes_on(&o->life) == 0;
+    if (!between && o->run && o->run == l->self.run && o->start == l->self.start)
+        return sk_fail(err, SAIKAI_EBUSY,
+                       "%s is in use by another part of this start of job %s: %s. Give saikai_init all ranks (MPI_COMM_WORLD), or each "
+                       "part a name of its own (saikai_init(comm, \"job.name=…\"))",
+                       l->dir, o->name, sk_owner_describe(o, who, sizeof who));
     return sk_fail(err, SAIKAI_EBUSY,
                    "job %s is running already in %s%s: %s. Wait for its end, give this one another name (job.name), or start "
                    "it in another directory",

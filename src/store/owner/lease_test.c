@@ -494,11 +494,31 @@ static void test_claims(void **state)
     assert_false(sk_job_name_ok("") || sk_job_name_ok("a/b") || sk_job_name_ok(".x") || sk_job_name_ok("a b"));
 }
 
+/* Over parts of MPI_COMM_WORLD, each of which begins under the same name: what is wrong is said, and not that the job runs already. */
+static void parts_of_one_start(void **state)
+{
+    (void)state;
+    struct sk_owner first = self(), second = self(), later = self();
+    struct sk_lease *a = NULL, *b = NULL;
+    struct saikai_error err = {0};
+    first.run = second.run = 77;
+    first.start = second.start = later.start = 3;
+    later.run = 78; /* of another `saikai run` */
+    assert_int_equal(sk_lease_take(dir, &first, 30, &a, &err), 0);
+    assert_int_equal(sk_lease_take(dir, &second, 30, &b, &err), SAIKAI_EBUSY);
+    assert_non_null(strstr(err.text, "is in use by another part of this start of job job: host "));
+    assert_non_null(strstr(err.text, "MPI_COMM_WORLD"));
+    assert_int_equal(sk_lease_take(dir, &later, 30, &b, &err), SAIKAI_EBUSY);
+    assert_non_null(strstr(err.text, "is running already"));
+    sk_lease_release(a);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(test_one_holder, begin, end),
+        cmocka_unit_test_setup_teardown(parts_of_one_start, begin, end),
         cmocka_unit_test_setup_teardown(test_silent_elsewhere, begin, end),
         cmocka_unit_test_setup_teardown(test_lively_elsewhere, begin, end),
         cmocka_unit_test_setup_teardown(test_under_a_launcher, begin, end),
