@@ -64,6 +64,23 @@ expect "saikai_protect: rank .: variable 'u' has 1 dimensions, but dims is NULL"
 refuse computing
 rm -rf store local
 
+what="begun after the end of MPI"
+CARELESS_LATE=1 launch 70 100 10
+expect "saikai_init: rank .: call saikai_init before MPI_Finalize"
+refuse computing
+
+# Another start would end in the same way: there is none.
+for mistake in CARELESS_LATE CARELESS_TWICE; do
+    what="$mistake under saikai run" got=0
+    env $mistake=1 timeout 240 "$build/src/cli/saikai" run -n 2 -- "$careless" 100 10 >out 2>&1 </dev/null || got=$?
+    [ $got = 70 ] || fail "exit code $got, not 70"
+    expect "call saikai_init before MPI_Finalize\|it was called before"
+    expect "the job is given up: it would fail again for the reason said above"
+    refuse "restart 1"
+    refuse computing
+done
+rm -rf store local
+
 what="mistyped variable"
 SAIKAI_SHEDULE_EVERY=5 launch 0 100 10
 expect "SAIKAI_SHEDULE_EVERY is none of Saikai's and has no effect; did you mean SAIKAI_SCHEDULE_EVERY"

@@ -29,7 +29,7 @@ int sk_not_begun(void)
 static int check_mpi(const char *mpi_of_program, struct saikai_error *err)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
-    int n = 0, ranks = 0, ready = 0;
+    int n = 0, ranks = 0, ready = 0, over = 0;
     if (strcmp(mpi_of_program, SAIKAI_MPI_OF_HEADER) && strcmp(mpi_of_program, "Fortran"))
         return sk_fail(err, SAIKAI_EMPI,
                        "the program was compiled with the headers of %s, but this libsaikai is made for %s: link "
@@ -46,6 +46,9 @@ static int check_mpi(const char *mpi_of_program, struct saikai_error *err)
     MPI_Initialized(&ready);
     if (!ready)
         return sk_fail(err, SAIKAI_ESTATE, "call MPI_Init before saikai_init");
+    MPI_Finalized(&over);
+    if (over)
+        return sk_fail(err, SAIKAI_ESTATE, "call saikai_init before MPI_Finalize");
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const char *env = is_open ? "PMI_SIZE" : "OMPI_COMM_WORLD_SIZE", *launched = getenv(env);
     if (ranks == 1 && launched && atoi(launched) > 1 && !getenv(is_open ? "OMPI_COMM_WORLD_SIZE" : "PMI_SIZE"))
@@ -130,6 +133,8 @@ static int open_session(const char *call, MPI_Comm comm, const char *text, const
     if (config)
         set_log(config, 0);
     int rc = check_mpi(mpi_of_program, &sk_last);
+    if (rc)
+        sk_strict_for_good(h->strict);
     MPI_Comm alone = MPI_COMM_SELF;
     if (!rc)
         rc = sk_group_mpi(replicates() ? &alone : &comm, &g, &sk_last);
@@ -266,8 +271,10 @@ API int saikai_init_checked(MPI_Comm comm, const char *text, const char *mpi_of_
 {
     static const char call[] = "saikai_init";
     sk_error_clear(&sk_last);
-    if (sk_default)
+    if (sk_default) {
+        sk_strict_for_good(sk_default->strict);
         return sk_strict(sk_default->strict, call, sk_fail(&sk_last, SAIKAI_ESTATE, "it was called before"), &sk_last, 0);
+    }
     return open_handle(call, comm, text, mpi_of_program, &sk_default);
 }
 

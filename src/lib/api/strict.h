@@ -15,6 +15,9 @@ struct sk_strictness {
 
 /* By lib.on_error of c; NULL: its default. */
 SK_HIDDEN struct sk_strictness sk_strictness(const struct sk_config *c, int rank);
+/* An error that is the program's own, so that another start of it would end in the same way: `saikai run` is told, unless the program
+ * looks at codes or has been started before. Before sk_strict. */
+SK_HIDDEN void sk_strict_for_good(struct sk_strictness own);
 /* The call returned rc. collective: every rank hears of the error, one of them tells it. Gives rc back; does not return when
  * that is an error that ends the program. */
 SK_HIDDEN int sk_strict(struct sk_strictness own, const char *call, int rc, const struct saikai_error *err, int collective);
