@@ -10,6 +10,7 @@
 #include "codec/stream.h"
 #include "codec/array.h"
 #include "codec_peers.h"
+#include "option.h"
 #include "peer_cache.h"
 #include "unseen.h"
 
@@ -38,15 +39,6 @@ struct means {
     double sum[N_BOUNDS][N_PEERS + 1], least[N_BOUNDS];
     int n[N_BOUNDS][N_PEERS + 1];
 };
-
-static const char *option(int argc, char **argv, const char *key)
-{
-    size_t n = strlen(key);
-    for (int i = 1; i < argc; i++)
-        if (!strncmp(argv[i], key, n) && argv[i][n] == '=')
-            return argv[i] + n + 1;
-    return NULL;
-}
 
 static double value(const struct sk_array *a, const void *x, size_t i)
 {

@@ -15,6 +15,7 @@
 #include "codec/array.h"
 #include "codec/chooser.h"
 #include "codec/stream.h"
+#include "option.h"
 #include "steady.h"
 
 #include <math.h>
@@ -61,15 +62,6 @@ struct entry {
     double range;
     double bytes[N_BOUNDS]; /* at each bound; 0: failed */
 };
-
-static const char *option(int argc, char **argv, const char *key)
-{
-    size_t n = strlen(key);
-    for (int i = 1; i < argc; i++)
-        if (!strncmp(argv[i], key, n) && argv[i][n] == '=')
-            return argv[i] + n + 1;
-    return NULL;
-}
 
 static double get(const struct entry *e, const void *x, size_t i)
 {
