@@ -4,6 +4,7 @@
 
 #include "base/types.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,8 +28,9 @@ static size_t place_of(size_t k, size_t places)
     return (2 * k + 1) * places / (2 * SAMPLE_PLACES);
 }
 
-/* Do a few places keep near means of their own: is the variance between the means so many times that along the slowest dimension? */
-static int keeps_near(const struct sk_array *a, const void *in, double distinct, double mean[SAMPLE_PLACES])
+/* Do a few places keep near means of their own: is the variance between the means so many times that along the slowest dimension? In bounds, since
+ * squares of the values themselves may be more, or less, than a number can be. */
+static int keeps_near(const struct sk_array *a, const void *in, double bound, double distinct, double mean[SAMPLE_PLACES])
 {
     size_t steps = a->dims[0], places = places_of(a);
     double means = 0, squares = 0, first = value_at(a, in, 0), within = 0;
@@ -36,7 +38,7 @@ static int keeps_near(const struct sk_array *a, const void *in, double distinct,
         size_t at = place_of(k, places);
         double sum = 0, square = 0;
         for (size_t t = 0; t < steps; t++) {
-            double x = value_at(a, in, t * places + at) - first;
+            double x = (value_at(a, in, t * places + at) - first) / bound;
             sum += x;
             square += x * x;
         }
@@ -60,10 +62,10 @@ static int is_nearer(const struct sk_array *a, const void *in, double bound, con
         size_t at = place_of(k, places);
         double before = 0, last = 0;
         for (size_t t = 0; t < steps; t++) {
-            double x = value_at(a, in, t * places + at) - first;
-            from_mean += log2(1 + fabs(x - mean[k]) / bound);
+            double x = (value_at(a, in, t * places + at) - first) / bound;
+            from_mean += log2(1 + fabs(x - mean[k]));
             if (t > 1)
-                from_neighbours += log2(1 + fabs(last - 0.5 * x - 0.5 * before) / bound);
+                from_neighbours += log2(1 + fabs(last - 0.5 * x - 0.5 * before));
             before = last;
             last = x;
         }
@@ -81,10 +83,11 @@ double sk_centre_bound(const struct sk_array *a, const void *in, const struct sp
     /* Both the difference and the sum are rounded to the type. */
     double most = fmax(fabs(special->low), fabs(special->high));
     double left = bound - most * (a->type == SAIKAI_F32 ? 0x1p-21 : 0x1p-50);
-    if (!(left > 0.97 * bound))
+    double sum = most * (double)a->dims[0], greatest = a->type == SAIKAI_F32 ? 0.5 * FLT_MAX : 0.5 * DBL_MAX;
+    if (!(left > 0.97 * bound) || !(most < greatest) || !isfinite(sum))
         return 0;
     double mean[SAMPLE_PLACES];
-    return keeps_near(a, in, distinct, mean) && is_nearer(a, in, bound, mean) ? left : 0;
+    return keeps_near(a, in, bound, distinct, mean) && is_nearer(a, in, bound, mean) ? left : 0;
 }
 
 struct sk_array sk_centre_array(const struct sk_array *a)
