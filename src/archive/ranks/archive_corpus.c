@@ -199,7 +199,7 @@ static void block(const char *name, int type, int fields, const struct sk_recipe
 /* The part that the fuzzer lets blocks come after, for forms that do. */
 static void begin_after(struct sk_coder *c, int form)
 {
-    if (sk_form_after(form))
+    if (sk_form_after(form) || form == SK_FORM_COPIES)
         c->previous = case_previous();
 }
 
@@ -256,6 +256,29 @@ static void rows_block(const char *name, int form)
     case_free(&b);
 }
 
+/* What the block before has, in another order and with a new byte now and then. */
+static void copies_block(const char *name)
+{
+    struct block_case b = {.count = 1};
+    struct sk_recipe r = {.form = SK_FORM_COPIES, .backend = SK_BACKEND_ZSTD};
+    struct sk_coder c = {0};
+    struct sk_buf head = {0}, out = {0};
+    const struct sk_part *known = case_previous()[0];
+    b.segments[0][0].box = (struct sk_stencil_box){2, 3, 32};
+    b.parts[0] = (struct sk_part){.type = SAIKAI_U8, .segments = b.segments[0], .count = 1, .size_bytes = 2 * 3 * 32};
+    b.parts[0].raw = malloc(b.parts[0].size_bytes);
+    for (size_t i = 0; i < b.parts[0].size_bytes; i++)
+        b.parts[0].raw[i] = i % 31 == 30 ? (uint8_t)(i * 7) : known->raw[(i + i / 32 * 17) % known->size_bytes];
+    begin_after(&c, SK_FORM_COPIES);
+    case_write(&b, &head);
+    sk_block_encode(&c, b.parts, 1, &r, &out, NULL);
+    save(name, head.data, head.len, out.data, out.len);
+    sk_buf_free(&head);
+    sk_buf_free(&out);
+    sk_coder_free(&c);
+    case_free(&b);
+}
+
 static void blocks(void)
 {
     struct sk_recipe r[2] = {
@@ -298,6 +321,7 @@ static void blocks(void)
     text_block("block_fuzz/labelled_after", SK_FORM_LABELLED_AFTER);
     rows_block("block_fuzz/rows_after", SK_FORM_ROWS_AFTER);
     rows_block("block_fuzz/frames", SK_FORM_FRAMES);
+    copies_block("block_fuzz/copies");
 }
 
 int main(int argc, char **argv)

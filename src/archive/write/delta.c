@@ -80,9 +80,15 @@ static uint32_t *find_files(const struct sk_ska *a, const struct sk_ska *before)
     return was;
 }
 
+/* 1: beside seats, and columns of numbers there, each of them has so much memory more. */
+static int has_room(const struct sk_ska_plan *p, uint64_t more)
+{
+    return p->opt.memory_bytes / 4 >= (uint64_t)p->comparing * (2 * (SK_TEXT_MEMORY + SK_ROWS_MEMORY) + more);
+}
+
 int sk_archive_delta_numbers(const struct sk_ska_plan *p)
 {
-    return p->opt.memory_bytes / 4 >= (uint64_t)p->comparing * (2 * (SK_TEXT_MEMORY + SK_ROWS_MEMORY));
+    return has_room(p, 0);
 }
 
 int sk_archive_delta_new(struct sk_ska_plan *p, int count, struct sk_archive_delta **out,
@@ -99,7 +105,7 @@ int sk_archive_delta_new(struct sk_ska_plan *p, int count, struct sk_archive_del
     g->p = p;
     g->count = count;
     g->numbers = sk_archive_delta_numbers(p);
-    g->copies = g->numbers && p->opt.memory_bytes / 4 >= (uint64_t)p->comparing * SK_COPIES_MEMORY;
+    g->copies = has_room(p, SK_COPIES_MEMORY);
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->freed, NULL);
     *out = g;
