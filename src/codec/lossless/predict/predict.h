@@ -94,9 +94,10 @@ double sk_plan_cost(const struct sk_plan *p, const void *x, const uint8_t *skip)
 void sk_plan_search_along(struct sk_plan *p, const struct sk_plan *line, const void *x);
 
 /* Filters along the values (predict_along.c). The plain difference of an order up to 7, and one of SK_ALONG weights fitted to m samples of an array,
- * of n[k] values from x[k] on, after as many differences. 0, or -1: there is no such filter. */
+ * of n[k] values from x[k] on, after as many differences; each counts as part of its largest difference, or of what the filter before, if any, misses of it.
+ * 0, or -1: there is no such filter. */
 void sk_along_difference(struct sk_along *a, int order);
-int sk_along_fit(struct sk_along *a, const struct sk_plan *p, const void *const x[], const size_t n[], int m, int differences);
+int sk_along_fit(struct sk_along *a, const struct sk_plan *p, const void *const x[], const size_t n[], int m, int differences, const struct sk_along *before);
 /* Sums that cannot overflow where a plan is tame, and numbers that are finite: of one that is read, too. */
 int sk_along_usable(const struct sk_along *a);
 void sk_along_put(struct sk_buf *b, const struct sk_along *a);

@@ -39,9 +39,24 @@ int sk_along_usable(const struct sk_along *a)
     return sum < MOST_SUM; /* NaN neither */
 }
 
-/* Some values after so many differences, as parts of the largest: a sample with a jump in it says little beside those without. Returns how many,
- * 0: there is nothing to be learnt from them. */
-static size_t differences_of(const struct sk_plan *p, const void *x, size_t n, int order, double *y)
+/* What a filter misses of some values, in the mean of squares, and no less than the last place of the largest. */
+static double missed_by(const struct sk_along *a, const double *y, size_t n, int word)
+{
+    double sum = 0, most = 0;
+    size_t first = (size_t)a->weights;
+    for (size_t t = first; t < n; t++) {
+        double e = 0;
+        for (int k = 0; k <= a->weights; k++)
+            e += a->c[k] * y[t - (size_t)k];
+        sum += e * e;
+        most = fmax(most, fabs(y[t]));
+    }
+    return fmax(sqrt(sum / (double)(n - first)), most * (word == 4 ? 0x1p-24 : 0x1p-53));
+}
+
+/* Some values after so many differences, as parts of the largest: a sample with a jump in it says little beside those without. Or as parts of what
+ * another filter misses of them, where there is one. Returns how many, 0: there is nothing to be learnt from them. */
+static size_t differences_of(const struct sk_plan *p, const void *x, size_t n, int order, const struct sk_along *before, double *y)
 {
     double most = 0;
     for (size_t i = 0; i < n; i++) {
@@ -49,12 +64,14 @@ static size_t differences_of(const struct sk_plan *p, const void *x, size_t n, i
         if (!(fabs(y[i]) < 0x1p1000)) /* NaN neither */
             return 0;
     }
+    double missed = before ? missed_by(before, y, n, p->word) : 0;
     for (int d = 0; d < order; d++)
         for (size_t i = 0; i + 1 < n - (size_t)d; i++)
             y[i] = y[i + 1] - y[i];
     n -= (size_t)order;
     for (size_t i = 0; i < n; i++)
         most = fmax(most, fabs(y[i]));
+    most = before ? missed : most;
     if (!(most > 0x1p-1000))
         return 0;
     for (size_t i = 0; i < n; i++)
@@ -106,13 +123,14 @@ static void add_products(const double *y, size_t n, int weights, double r[SK_ALO
     }
 }
 
-int sk_along_fit(struct sk_along *a, const struct sk_plan *p, const void *const x[], const size_t n[], int m, int differences)
+int sk_along_fit(struct sk_along *a, const struct sk_plan *p, const void *const x[], const size_t n[], int m, int differences, const struct sk_along *before)
 {
-    const double little = 1e-10;
+    /* as parts of what is missed, values that are well predicted are large: more than a trace of them would be more than all that is missed */
+    const double little = before ? 1e-15 : 1e-10;
     double r[SK_ALONG + 1][SK_ALONG + 1] = {{0}}, y[SK_CHUNK_VALUES], w[SK_ALONG + 1] = {0};
     int weights = SK_ALONG - differences;
     for (int k = 0; k < m; k++) {
-        size_t some = n[k] > 2 * SK_ALONG && n[k] <= SK_CHUNK_VALUES ? differences_of(p, x[k], n[k], differences, y) : 0;
+        size_t some = n[k] > 2 * SK_ALONG && n[k] <= SK_CHUNK_VALUES ? differences_of(p, x[k], n[k], differences, before, y) : 0;
         if (some)
             add_products(y, some, weights, r);
     }

@@ -288,6 +288,23 @@ static void take_stretches(struct stretches *t, const struct sample *s, const st
     }
 }
 
+/* Bits are logarithms of what is missed, of which least squares make the largest count most: weights are fitted anew, each stretch to count the less the more of it
+ * was missed (iteratively reweighted least squares). */
+static void fit_again(struct sk_plan *best, const struct sk_plan *line, const struct stretches *t, int differences, const struct sample *by, const void *x)
+{
+    enum { ROUNDS = 4 };
+    const double better = 0.002;
+    struct sk_along a, last = best->along;
+    for (int k = 0; k < ROUNDS; k++, last = a) {
+        const double before = best->cost;
+        if (sk_along_fit(&a, line, t->from, t->n, t->many, differences, &last))
+            return;
+        try_along(best, line, &a, by, x, better);
+        if (!(best->cost < before))
+            return;
+    }
+}
+
 /* A filter along all values, where differences of few orders leave much that more of the values before would tell: differences of higher orders,
  * and weights fitted after as many, or fewer. It is restored more slowly and has to be worth that. */
 void sk_plan_search_along(struct sk_plan *p, const struct sk_plan *line, const void *x)
@@ -320,11 +337,13 @@ void sk_plan_search_along(struct sk_plan *p, const struct sk_plan *line, const v
     int fitted = -1, first = order;
     for (int d = order; d >= 0 && (fitted == d + 1 || d >= order - 1 - (best.along.weights != 0)); d--) {
         double before = best.cost;
-        if (!sk_along_fit(&a, line, whole.from, whole.n, whole.many, d))
+        if (!sk_along_fit(&a, line, whole.from, whole.n, whole.many, d, NULL))
             try_along(&best, line, &a, by, x, best.along.weights ? better : worth);
-        if (d == first && cut.many > whole.many && !sk_along_fit(&a, line, cut.from, cut.n, cut.many, d))
+        if (d == first && cut.many > whole.many && !sk_along_fit(&a, line, cut.from, cut.n, cut.many, d, NULL))
             try_along(&best, line, &a, by, x, best.along.weights ? better : worth);
         fitted = best.cost < before ? d : fitted;
     }
+    if (fitted >= 0)
+        fit_again(&best, line, &cut, fitted + 1, by, x);
     *p = best;
 }
