@@ -30,6 +30,7 @@ enum sk_keeper_state {
     SK_KEEPER_FINALIZED = 4,
     SK_KEEPER_REFUSED = 5, /* another job has the store: it would be refused again */
     SK_KEEPER_HOPELESS = 6, /* the library cannot begin, and another start could not either */
+    SK_KEEPER_UNABLE = 7,   /* the same, told to the program, which may go on without it (lib.on_error=return) */
 };
 
 enum sk_keeper_request {

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -116,6 +117,26 @@ static void test_replace_and_slurp(void **state)
     snprintf(path, sizeof path, "%s/a/b/file/c", dir);
     assert_int_equal(sk_io_mkdirs(path, &err), SAIKAI_EIO);
     assert_non_null(strstr(err.text, "a/b/file"));
+    assert_true(err.sys_errno == ENOTDIR && strstr(err.text, "a file of that name is there"));
+}
+
+/* A link into nowhere is named with what it leads to; one to a directory is that directory. */
+static void directories_behind_links(void **state)
+{
+    (void)state;
+    char link[128], to[128], below[160], expected[400];
+    struct saikai_error err = {0};
+    snprintf(link, sizeof link, "%s/link", dir);
+    snprintf(to, sizeof to, "%s/nowhere", dir);
+    snprintf(below, sizeof below, "%s/below", link);
+    assert_int_equal(symlink(to, link), 0);
+    snprintf(expected, sizeof expected, "%s is a symbolic link to %s, which is not there", link, to);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sk_io_mkdirs(i ? below : link, &err), SAIKAI_EIO);
+        assert_true(err.sys_errno == ENOTDIR && strstr(err.text, expected));
+    }
+    assert_int_equal(mkdir(to, 0700), 0);
+    assert_int_equal(sk_io_mkdirs(below, &err), 0);
 }
 
 static int fail_at;
@@ -245,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_buf_round_trip),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_replace_and_slurp),
+        cmocka_unit_test(directories_behind_links),
         cmocka_unit_test(test_replace_fails_at_every_step),
         cmocka_unit_test(test_short_read_is_said),
         cmocka_unit_test(test_reserve_says_when_the_disk_is_full),

@@ -233,7 +233,7 @@ static void remember(struct sk_supervisor *s, const struct sk_progress *p)
 /* What is known of the newest generation, whenever something is heard. */
 static void note_progress(struct sk_supervisor *s, const struct sk_progress *p, double now)
 {
-    s->uses_library |= p->state != SK_KEEPER_NONE;
+    s->uses_library |= p->state != SK_KEEPER_NONE && p->state != SK_KEEPER_UNABLE;
     s->refused |= p->state == SK_KEEPER_REFUSED;
     s->hopeless |= p->state == SK_KEEPER_HOPELESS;
     if (p->complete_iteration > s->best) {
@@ -244,12 +244,24 @@ static void note_progress(struct sk_supervisor *s, const struct sk_progress *p, 
         s->best = p->restored_iteration;
 }
 
+static int lived(const struct sk_supervisor *s)
+{
+    return s->running > 0 && s->since - s->running >= s->c.short_life_s;
+}
+
+/* The program was told that the library cannot begin, and ended of that: by a code, soon. A signal, or a later end, has other reasons. */
+static int ended_unable(const struct sk_supervisor *s, const struct sk_progress *p)
+{
+    int by_code = sk_fault_means(&s->fault, SK_FAULT_PROGRAMS_CODE) || (s->fault.kind == &sk_fault_launcher && WIFEXITED(s->fault.code));
+    return p->state == SK_KEEPER_UNABLE && by_code && !lived(s);
+}
+
 /* Progress that cannot be seen is not none: a program without the library, which may have files of its own, only has to live. */
 static int got_on(const struct sk_supervisor *s, const struct sk_progress *p)
 {
     if (s->uses_library)
         return p->complete_count > 0;
-    return s->running > 0 && s->since - s->running >= s->c.short_life_s;
+    return lived(s);
 }
 
 static void say_how_to_go_on(struct sk_supervisor *s)
@@ -286,6 +298,7 @@ static void decide(struct sk_supervisor *s, double now)
 {
     struct sk_progress p = sk_detector_progress(s->detector);
     note_progress(s, &p, s->since);
+    s->hopeless |= ended_unable(s, &p);
     if (p.restored_iteration > s->restored) /* the start before got on, although it died before that was known */
         s->barren = (struct sk_barren){0};
     s->restored = p.restored_iteration > s->restored ? p.restored_iteration : s->restored;

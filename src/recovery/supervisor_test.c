@@ -66,6 +66,7 @@ static void a_refused_job_ends_at_once(void **state)
         assert_true(sk_supervisor_ended(w->s, &code));
         assert_int_equal(code, SK_RUN_REFUSED);
         assert_non_null(strstr(w->said, "belongs to a job that is running"));
+        assert_int_equal(w->events, 0); /* the history is that job's */
         crew_finish(w);
     }
 }
@@ -87,6 +88,37 @@ static void a_hopeless_job_ends_at_once(void **state)
     assert_int_equal(code, 70);
     assert_non_null(strstr(w->said, "it would fail again for the reason said above"));
     crew_finish(w);
+}
+
+/* A program that is told so, and ends of it, would do it again; one that goes on without the library dies of other things. */
+static void unable_to_begin(void **state)
+{
+    static const struct {
+        double seconds; /* that it lives */
+        uint32_t how, code, then;
+        int starts;
+    } lives[] = {
+        {0.2, SK_EXIT_CODE, 3, SK_KEEPER_UNABLE, 1},
+        {0.2, SK_EXIT_SIGNAL, SIGKILL, SK_KEEPER_UNABLE, 2},
+        {4, SK_EXIT_CODE, 3, SK_KEEPER_UNABLE, 2},
+        {0.2, SK_EXIT_CODE, 3, SK_KEEPER_INITIALISED, 2}, /* it has begun after all */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
+        struct sk_supervisor_config c = crew_config();
+        struct crew *w = crew_begin(&c);
+        int code = -1;
+        w->at.state = SK_KEEPER_UNABLE;
+        crew_run(w, lives[i].seconds);
+        w->at.state = lives[i].then;
+        crew_run(w, 0.6);
+        crew_exit(w, 0, lives[i].how, lives[i].code, 0);
+        crew_run(w, 2);
+        assert_int_equal(w->starts, lives[i].starts);
+        assert_int_equal(sk_supervisor_ended(w->s, &code), lives[i].starts == 1);
+        assert_true(lives[i].starts > 1 || (code == 3 && strstr(w->said, "it would fail again for the reason said above")));
+        crew_finish(w);
+    }
 }
 
 /* … unless other starts execute another command, which may begin where this one could not. */
@@ -473,6 +505,7 @@ int main(void)
         cmocka_unit_test(a_job_that_ends_well_ends_with_zero),
         cmocka_unit_test(a_killed_rank_restarts_the_job_at_once),
         cmocka_unit_test(a_refused_job_ends_at_once),
+        cmocka_unit_test(unable_to_begin),
         cmocka_unit_test(a_hopeless_job_ends_at_once),
         cmocka_unit_test(hopeless_with_another_command),
         cmocka_unit_test(a_start_is_told_what_went_before),

@@ -1,7 +1,7 @@
 /* A program that looks at no return code. What it says, it says in the file `said` too: a launcher may lose the last lines of
  * a program that ends with MPI_Abort.
  * usage: careless CELLS STEPS [CONFIG]    CELLS -1: its dimensions are NULL
- * CARELESS_TWICE: it begins twice; CARELESS_LATE: after MPI_Finalize; CARELESS_LEAVES: it does not end */
+ * CARELESS_CHECKS: it does look at the code of saikai_init, and exits with 4; CARELESS_TWICE: it begins twice; CARELESS_LATE: after MPI_Finalize; CARELESS_LEAVES: it does not end */
 #include <mpi.h>
 #include <saikai/saikai.h>
 #include <stdio.h>
@@ -26,7 +26,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (getenv("CARELESS_LATE"))
         MPI_Finalize();
-    saikai_init(MPI_COMM_WORLD, argc > 3 ? argv[3] : NULL);
+    if (saikai_init(MPI_COMM_WORLD, argc > 3 ? argv[3] : NULL) < 0 && getenv("CARELESS_CHECKS"))
+        exit(4);
     if (getenv("CARELESS_TWICE"))
         saikai_init(MPI_COMM_WORLD, argc > 3 ? argv[3] : NULL);
     saikai_protect("u", u, SAIKAI_F64, 1, cells < 0 ? NULL : &n);

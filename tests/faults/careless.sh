@@ -81,6 +81,23 @@ for mistake in CARELESS_LATE CARELESS_TWICE; do
 done
 rm -rf store local
 
+what="a prefix that is a link into nowhere"
+ln -s "$work/nowhere" store
+launch 70 100 10
+expect "saikai_init: cannot make directory $work/store: Not a directory: $work/store is a symbolic link to $work/nowhere, which is not there: make that directory, or remove the link"
+refuse computing
+
+# A program that gets the code and ends of it would do so again.
+what="the same under saikai run, and codes are wanted"
+got=0
+SAIKAI_LIB_ON_ERROR=return CARELESS_CHECKS=1 timeout 240 "$build/src/cli/saikai" run --set run.short_life=200s -n 2 -- "$careless" 100 10 >out 2>&1 </dev/null || got=$?
+[ $got = 4 ] || fail "exit code $got, not 4"
+expect "is a symbolic link to"
+expect "the job is given up: it would fail again for the reason said above"
+refuse "restart 1"
+refuse computing
+rm -f store
+
 what="mistyped variable"
 SAIKAI_SHEDULE_EVERY=5 launch 0 100 10
 expect "SAIKAI_SHEDULE_EVERY is none of Saikai's and has no effect; did you mean SAIKAI_SCHEDULE_EVERY"

@@ -192,6 +192,17 @@ closed) # who reads its output goes: the job ends, and is not started again to e
     refuse 'restart 1' err
     expect_nothing_left
     ;;
+mute) # started without some of the standard streams: what would go there goes nowhere, and the job runs as it does elsewhere
+    for closed in '>&-' '2>&-' '<&- >&- 2>&-'; do
+        rm -f "$work"/done-*
+        rc=0
+        eval "timeout --foreground -k 2 200 \"$saikai\" run --launcher ${victim##*_} --set run.no_progress=1 -n 2 -- sh -c 'echo said; echo told >&2; >\"$work/done-\$\$\"' $closed" || rc=$?
+        expect_rc 0
+        set -- "$work"/done-*
+        [ $# = 2 ] || fail "$closed: $# programs came to their end"
+    done
+    expect_nothing_left
+    ;;
 slow) # who reads its output late, when the job is over, gets all of it; who wants the end does not wait for that
     timeout --foreground -k 2 200 "$saikai" run --launcher "${victim##*_}" --set run.grace=1s -n 2 -- sh -c 'yes x | head -c 3000000' 2>"$work/err" </dev/null |
         { sleep 7; wc -c; } >"$work/out"

@@ -272,6 +272,23 @@ static int sync_new(const char *path, struct saikai_error *err)
     return e ? sk_fail_errno(err, e, "cannot sync %s", dir) : 0;
 }
 
+/* Something of that name is there, which is no directory: what it is, and what to do about it. */
+static int taken(const char *path, struct saikai_error *err)
+{
+    char to[300];
+    struct stat st;
+    ssize_t n = readlink(path, to, sizeof to - 1);
+    int e = stat(path, &st) ? errno : 0;
+    if (e == EACCES || e == EPERM) /* behind a link */
+        return sk_fail_at(err, e, path, "cannot make directory %s", path);
+    int rc = sk_fail_errno(err, ENOTDIR, "cannot make directory %s", path);
+    if (err && n > 0 && e)
+        sk_error_append(err, ": %s is a symbolic link to %.*s, which is not there: make that directory, or remove the link", path, (int)n, to);
+    else if (err)
+        sk_error_append(err, ": a file of that name is there: remove it, or choose another directory");
+    return rc;
+}
+
 /* One level; 0 also when it is there. */
 static int make_level(const char *path, int lasting, struct saikai_error *err)
 {
@@ -284,7 +301,7 @@ static int make_level(const char *path, int lasting, struct saikai_error *err)
     sk_passing_make_end();
     if (!made) { /* a parent on a read-only disk says EROFS although it exists */
         if (stat(path, &st) || !S_ISDIR(st.st_mode))
-            return sk_fail_at(err, e == EEXIST ? ENOTDIR : e, path, "cannot make directory %s", path);
+            return e == EEXIST ? taken(path, err) : sk_fail_at(err, e, path, "cannot make directory %s", path);
         return e == EEXIST ? sk_modes_check(path, err) : 0;
     }
     if (mode && !stat(path, &st)) {

@@ -7,4 +7,8 @@
  * nowhere is an error, as it was. */
 void sk_standard_hold(void);
 
+/* For a child, before it executes what is none of ours: what sk_standard_hold put there can be read or written from now on, as a program that was
+ * started with /dev/null would find it. MPICH's launcher ends a job of which it cannot pass on the output. Async-signal-safe. */
+void sk_standard_open(void);
+
 #endif

@@ -38,6 +38,14 @@ static int look(int closed)
         } else if (!is_null(fd) || (fd ? write(fd, &c, 1) : read(fd, &c, 1)) != -1 || errno != EBADF) {
             return 3;
         }
+    sk_standard_open(); /* for what is started now */
+    for (int fd = 0; fd < 3; fd++)
+        if (!(closed & 1 << fd)) {
+            if (fcntl(fd, F_GETFL) != before[fd])
+                return 4;
+        } else if (!is_null(fd) || (fd ? write(fd, &c, 1) != 1 : read(fd, &c, 1) != 0)) {
+            return 5;
+        }
     return 0;
 }
 

@@ -12,6 +12,8 @@
 #include "store/owner/job.h"
 #include "store/owner/lease.h"
 #include "store/owner/private.h"
+#include "store/event/kept.h"
+#include "store/report.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -255,6 +257,32 @@ static int count_parity(const struct cli_store *s, struct saikai_error *err)
     return rc;
 }
 
+/* Anything of a store's: a file that jobs keep there, the places of other jobs, or a generation, be it one that cannot be looked into. */
+static int is_of_store(const char *name)
+{
+    static const char *const names[] = {SK_JOB_FILE, SK_LEASE_FILE, SK_REPORT_FILE, SK_EVENTS_FILE, "state", "history", "jobs"};
+    struct sk_gen g;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return 1;
+    return !sk_gen_parse(name, &g);
+}
+
+/* A directory with other things alone is another one than the user meant. An empty one may have been made for a store. */
+static int refuse_others(const char *root, struct saikai_error *err)
+{
+    DIR *d = sk_io_opendir(root);
+    int others = 0, own = 0;
+    for (struct dirent *e; d && !own && (e = readdir(d));)
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")) {
+            own = is_of_store(e->d_name);
+            others++;
+        }
+    if (d)
+        closedir(d);
+    return others && !own ? sk_fail(err, SAIKAI_ENOENT, "%s is no store: nothing in it is Saikai's; name the directory that the job said it saves in (store.prefix, by default saikai-store)", root) : 0;
+}
+
 int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli_store *out,
                    struct saikai_error *err)
 {
@@ -263,8 +291,12 @@ int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli
     int rc = sk_io_path(s.root, sizeof s.root, err, "%s", t->root);
     if (!rc)
         rc = sk_content_scan(s.root, &l, err);
-    if (rc)
+    if (!rc && !l.count && !s.local)
+        rc = refuse_others(s.root, err);
+    if (rc) {
+        sk_gen_list_free(&l);
         return rc;
+    }
     load_state(cli, &s);
     s.gen = calloc(l.count ? l.count : 1, sizeof *s.gen);
     if (!s.gen)

@@ -83,7 +83,13 @@ static int find_places(struct sk_session *s, struct sk_start *st, const char *pr
 static int is_hopeless(const struct sk_session *s, int rc, const struct saikai_error *err)
 {
     int lasts = rc == SAIKAI_ECONFIG || (rc && (sk_denied(err) || err->sys_errno == ENOTDIR));
-    return lasts && s->page && !s->page->incarnation && strcmp(sk_config_text(s->config, "lib.on_error"), "return");
+    return lasts && s->page && !s->page->incarnation;
+}
+
+/* A program that asked for the codes may go on without the library: then the launcher judges by how soon it ends. */
+static enum sk_keeper_state hopeless_state(const struct sk_session *s)
+{
+    return strcmp(sk_config_text(s->config, "lib.on_error"), "return") ? SK_KEEPER_HOPELESS : SK_KEEPER_UNABLE;
 }
 
 /* Collective, after a verdict: somebody else has the store, or it would be for nothing to start again. All ranks and the launcher are to
@@ -95,7 +101,7 @@ static int tell_refused(struct sk_session *s, int rc, int for_good, struct saika
     if (!rc || sk_group_allreduce(s->g, why_not, 2, SK_OP_MAX))
         return rc;
     if (s->page && ((why_not[0] && for_good) || why_not[1]))
-        atomic_store(&s->page->state, why_not[0] ? SK_KEEPER_REFUSED : SK_KEEPER_HOPELESS);
+        atomic_store(&s->page->state, why_not[0] ? SK_KEEPER_REFUSED : hopeless_state(s));
     return why_not[0] ? sk_fail(err, SAIKAI_EBUSY, "%s", why.text) : rc;
 }
 

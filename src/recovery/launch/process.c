@@ -2,6 +2,8 @@
  * gone, and collects their ends. */
 #include "recovery/launch/process.h"
 
+#include "base/file/standard.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -84,6 +86,7 @@ static void become(const struct sk_command *c, char **env, int input, const sigs
         signal(ignored[i], SIG_DFL);
     sigprocmask(SIG_SETMASK, mask, NULL);
     dup2(input, STDIN_FILENO);
+    sk_standard_open();
     execve(c->argv[0], c->argv, env);
     int e = errno;
     if (write(report, &e, sizeof e) < 0)

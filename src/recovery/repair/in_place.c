@@ -77,7 +77,7 @@ static const char *stands(const struct sk_in_place *p, const struct sk_progress 
     uint32_t state = SK_WORLD_STATE(at->world);
     if (state == SK_WORLD_OVER || at->state == SK_KEEPER_ENDING || at->state == SK_KEEPER_FINALIZED)
         return "the program was at its end";
-    if (at->state == SK_KEEPER_STOPPED || at->state == SK_KEEPER_REFUSED || at->state == SK_KEEPER_HOPELESS)
+    if (at->state == SK_KEEPER_STOPPED || at->state >= SK_KEEPER_REFUSED)
         return "the program was to end";
     if (state != SK_WORLD_READY)
         return reason(SK_WORLD_REASON(at->world));

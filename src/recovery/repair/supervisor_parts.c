@@ -107,6 +107,6 @@ void sk_supervisor_record(struct sk_supervisor *s, const struct sk_fault *f, con
     snprintf(e.then, sizeof e.then, "%.*s", (int)sizeof e.then - 1, no ? no : then);
     sk_say(s, SK_LOG_NOTICE, "%s; fault model: %s; answer: %s%s%s", e.what, *e.model ? e.model : "none", e.answer, *e.then ? ", " : "",
         e.then);
-    if (s->ops->record)
+    if (s->ops->record && !s->refused) /* else the store is another job's, and so is its history */
         s->ops->record(s->arg, &e);
 }

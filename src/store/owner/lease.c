@@ -9,6 +9,7 @@
 #include "base/file/patience.h"
 #include "store/owner/board.h"
 #include "store/owner/job.h"
+#include "store/owner/lease_file.h"
 #include "store/note.h"
 #include "store/state.h"
 
@@ -98,48 +99,13 @@ static void enlist(struct sk_lease *l, int in)
     pthread_mutex_unlock(&mine_lock);
 }
 
-/* ---- what stands there ---- */
-
-/* Plain calls: the thread's are not the program's, and opening is what makes a remote file system look again. 0, SAIKAI_ENOENT,
- * SAIKAI_EIO (which may pass), SAIKAI_EDAMAGED. */
-static int read_lease(const char *path, struct sk_owner *o, struct timespec *renewed)
-{
-    char text[4096];
-    struct stat sb;
-    int fd = sk_own_apart(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (fd < 0)
-        return errno == ENOENT ? SAIKAI_ENOENT : SAIKAI_EIO;
-    ssize_t n = fstat(fd, &sb) ? -1 : read(fd, text, sizeof text);
-    close(fd);
-    if (n < 0)
-        return SAIKAI_EIO;
-    if (renewed)
-        *renewed = sb.st_mtim;
-    return sk_owner_decode(text, (size_t)n, o, NULL) ? SAIKAI_EDAMAGED : 0;
-}
-
-/* Seconds since that, by the clock of the file system; negative: cannot be told. */
-static double age_of(const char *dir, struct timespec t)
-{
-    char path[PATH_MAX], id[SK_ID_TEXT];
-    struct stat sb;
-    int rc = sk_io_path(path, sizeof path, NULL, "%s/" SK_LEASE_FILE "-now-%.12s.tmp", dir, sk_id_print(sk_id_random(), id));
-    int fd = rc ? -1 : sk_own_apart(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    rc = fd < 0 || write(fd, "", 1) != 1 || sk_io_fsync(fd, path, NULL) || fstat(fd, &sb);
-    if (fd >= 0) {
-        close(fd);
-        sk_io_unlink(path, NULL);
-    }
-    return rc ? -1 : (double)(sb.st_mtim.tv_sec - t.tv_sec) + 1e-9 * (double)(sb.st_mtim.tv_nsec - t.tv_nsec);
-}
-
 static enum sk_owner_state state_of(const char *dir, const struct sk_owner *o, const struct sk_owner *self,
                                     struct timespec renewed, double timeout_s)
 {
     enum sk_owner_state s = sk_owner_state(o, self);
     if (s == SK_OWNER_LIVES && o->life.pid == self->life.pid && sk_life_goes_on(&o->life) > 0)
         return is_mine(o->token) ? SK_OWNER_LIVES : SK_OWNER_DEAD;
-    return s == SK_OWNER_UNKNOWN && age_of(dir, renewed) > timeout_s ? SK_OWNER_DEAD : s;
+    return s == SK_OWNER_UNKNOWN && sk_lease_file_age(dir, renewed) > timeout_s ? SK_OWNER_DEAD : s;
 }
 
 /* ---- taking ---- */
@@ -187,7 +153,7 @@ static int replace(struct sk_lease *l, const struct sk_buf *b, struct saikai_err
     int rc = sk_io_replace(l->path, b->data, b->len, err);
     if (rc)
         return rc;
-    rc = read_lease(l->path, &now, NULL);
+    rc = sk_lease_file_read(l->path, &now, NULL);
     return rc || sk_id_same(now.token, l->self.token) ? 0 : SAIKAI_EEXIST;
 }
 
@@ -197,7 +163,7 @@ static int try_once(struct sk_lease *l, double timeout_s, struct sk_owner *o, st
 {
     struct sk_buf b = {0};
     int rc = sk_owner_encode(&l->self, &b, err), fd = rc ? -1 : guard(l->dir);
-    int there = rc ? rc : read_lease(l->path, o, renewed);
+    int there = rc ? rc : sk_lease_file_read(l->path, o, renewed);
     if (!rc && there == SAIKAI_ENOENT) {
         rc = sk_note_create(l->dir, SK_LEASE_FILE, &b, err);
     } else if (!rc && there == SAIKAI_EDAMAGED) { /* nobody's: one that is held is whole */
@@ -327,7 +293,7 @@ static void make_again(struct sk_lease *l)
 static void renew(struct sk_lease *l)
 {
     struct sk_owner now;
-    int rc = read_lease(l->path, &now, NULL);
+    int rc = sk_lease_file_read(l->path, &now, NULL);
     if (!rc && !sk_id_same(now.token, l->self.token))
         lose_to(l, &now, "was taken over, since this job was silent for too long, by");
     else if (!rc && !utimensat(AT_FDCWD, l->path, NULL, 0)) /* the file system's own time */
@@ -531,7 +497,7 @@ int sk_lease_check(const char *dir, struct sk_id token, double wait_s, struct sa
     if (rc || sk_id_none(token))
         return rc;
     for (int n = 0;; n++) {
-        rc = read_lease(path, &now, NULL);
+        rc = sk_lease_file_read(path, &now, NULL);
         if (!rc && sk_id_same(now.token, token))
             return 0;
         if (rc == SAIKAI_EIO)
@@ -577,7 +543,7 @@ static int give_back(void *lease, struct saikai_error *err)
     struct sk_lease *l = lease;
     struct sk_owner now;
     int fd = guard(l->dir), rc = 0;
-    if (!read_lease(l->path, &now, NULL) && sk_id_same(now.token, l->self.token))
+    if (!sk_lease_file_read(l->path, &now, NULL) && sk_id_same(now.token, l->self.token))
         rc = sk_io_unlink(l->path, err);
     sk_own_close(fd);
     return rc;
@@ -605,7 +571,7 @@ int sk_lease_look(const char *dir, double timeout_s, struct sk_owner *o)
     struct sk_owner self;
     struct timespec renewed;
     sk_owner_self("", NULL, 0, &self);
-    if (sk_io_path(path, sizeof path, NULL, "%s/" SK_LEASE_FILE, dir) || read_lease(path, o, &renewed))
+    if (sk_io_path(path, sizeof path, NULL, "%s/" SK_LEASE_FILE, dir) || sk_lease_file_read(path, o, &renewed))
         return 0;
     self.store = o->store;
     return state_of(dir, o, &self, renewed, timeout_s) != SK_OWNER_DEAD;
