@@ -49,10 +49,11 @@ for command in "${outputs[@]}"; do
         tool $command $null >/dev/null || fail "$command to a device"
         [ -c $null ] || fail "$command replaced a device"
     fi
+    rm -f plain target link
     # shellcheck disable=SC2086
     tool $command plain >/dev/null
-    rm -f target link
-    echo old >target
+    cp plain target # an archive takes the place of no other file
+    echo old >>target
     ln -s target link
     # shellcheck disable=SC2086
     tool $command link >/dev/null || fail "$command through a link"

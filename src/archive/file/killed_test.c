@@ -132,6 +132,27 @@ static void an_archive_that_is_killed(void **state)
     assert_true(when > 5);
 }
 
+/* One that waits in the middle, while another one of the same files comes and goes: each has temporary files of its own. */
+static void two_at_once(void **state)
+{
+    (void)state;
+    int status, waited = 0;
+    for (long when = 4; when < 60; when++) {
+        pid_t pid = begin(restore, when, SIGSTOP);
+        assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+        if (WIFSTOPPED(status)) {
+            waited++;
+            assert_int_equal(restore(), 0);
+            assert_int_equal(kill(pid, SIGCONT), 0);
+            assert_int_equal(waitpid(pid, &status, 0), pid);
+        }
+        assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+        all_is_there(names, 4, 4);
+        sk_io_rmtree(at("out"), NULL);
+    }
+    assert_true(waited > 10);
+}
+
 /* One that waits in the middle, while another one comes and goes. */
 static void one_that_is_at_work(void **state)
 {
@@ -321,6 +342,7 @@ int main(void)
         cmocka_unit_test(a_restore_that_is_killed),
         cmocka_unit_test(an_archive_that_is_killed),
         cmocka_unit_test(one_that_is_at_work),
+        cmocka_unit_test(two_at_once),
         cmocka_unit_test(notes_that_lie),
         cmocka_unit_test(a_note_that_cannot_be_written),
         cmocka_unit_test(what_the_dead_left),

@@ -94,7 +94,9 @@ static void what_is_asked_for_is_restored(void **state)
                  {NULL, {NULL}, {"three.txt", "to*"}, 22, 1, 1, 0}, {NULL, {"links/hard"}, {NULL}, 1, 1, 0, 0},
                  {NULL, {"d", "e"}, {NULL}, 0, 0, 0, 1}, {NULL, {"other/fou"}, {NULL}, 0, 0, 0, 1}, {NULL, {"/"}, {NULL}, 0, 0, 0, 1},
                  {"top", {NULL}, {NULL}, 1, 0, 0, 0}, {"to", {NULL}, {NULL}, 0, 0, 0, 1}, {NULL, {"*our"}, {NULL}, 16, 0, 0, 0},
-                 {NULL, {"d/empty"}, {NULL}, 0, 0, 1, 0}};
+                 {NULL, {"d/empty"}, {NULL}, 0, 0, 1, 0}, {NULL, {"./d/e"}, {NULL}, 8, 0, 0, 0}, {NULL, {"/top", "//./other/"}, {NULL}, 17, 0, 0, 0},
+                 {"./d/*", {NULL}, {NULL}, 14, 0, 1, 0}, {NULL, {NULL}, {"./d/"}, 17, 1, 0, 0}, {NULL, {NULL}, {"e/"}, 23, 1, 1, 0},
+                 {NULL, {NULL}, {"d/e"}, 23, 1, 1, 0}};
     make(at("x.ska"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sk_extract_options o = {.only = cases[i].only, .members = cases[i].members, .exclude = cases[i].exclude, .no_sync = 1};
@@ -269,7 +271,7 @@ static void what_is_restored_is_on_the_disk(void **state)
         int found[N + 4] = {0};
         for (int s = 0; s < syncs; s++) {
             for (int i = 0; i < N; i++)
-                found[i] += strstr(synced[s], at("out/%s.saikai-part", files[i])) != NULL;
+                found[i] += strstr(synced[s], at("out/%s.", files[i])) != NULL && strstr(synced[s], ".saikai-part");
             for (int i = 0; i < 4; i++)
                 found[N + i] += !strcmp(synced[s], at("out%s", dirs[i]));
         }

@@ -6,9 +6,12 @@
 #include "base/file/below.h"
 #include "base/file/io.h"
 #include "base/hash.h"
+#include "base/host/life.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,18 +23,30 @@ static int whole_path(const struct sk_sink *s, const char *name, char path[4096]
     return sk_io_path(path, 4096, err, "%s/%s", s->dir, name);
 }
 
+/* Two restores to one directory at once do not take each other's files: the end of temporary names is that of this sink alone. */
+static void choose_end(struct sk_sink *s)
+{
+    static atomic_uint count;
+    char text[SK_LIFE_TEXT + 16];
+    struct sk_life own;
+    sk_life_own(&own);
+    sk_life_print(&own, text);
+    size_t n = strlen(text);
+    snprintf(text + n, sizeof text - n, " %u", atomic_fetch_add(&count, 1));
+    snprintf(s->end, sizeof s->end, ".%08x" SK_PARTS_END, (unsigned)sk_hash64(text, strlen(text)));
+}
+
 /* The name under which a file is written until it is complete. Where it would be too long for a
  * directory its end is cut, and a hash of it tells it from others. */
 static int tmp_name(const struct sk_sink *s, uint32_t file, char *out, size_t cap,
                     struct saikai_error *err)
 {
-    static const char mark[] = SK_PARTS_END;
     const char *name = s->a->files[file].name, *slash = strrchr(name, '/');
-    size_t before = slash ? (size_t)(slash - name) + 1 : 0, n = strlen(name + before);
-    if (n + sizeof mark - 1 <= NAME_MAX)
-        return sk_io_path(out, cap, err, "%s%s", name, mark);
-    return sk_io_path(out, cap, err, "%.*s~%016llx%s", (int)before + NAME_MAX - (int)sizeof mark - 16, name,
-                      (unsigned long long)sk_hash64(name, strlen(name)), mark);
+    size_t before = slash ? (size_t)(slash - name) + 1 : 0, n = strlen(name + before), more = strlen(s->end);
+    if (n + more <= NAME_MAX)
+        return sk_io_path(out, cap, err, "%s%s", name, s->end);
+    return sk_io_path(out, cap, err, "%.*s~%016llx%s", (int)before + NAME_MAX - (int)more - 17, name,
+                      (unsigned long long)sk_hash64(name, strlen(name)), s->end);
 }
 
 void sk_sink_close(struct sk_sink_file *o)
@@ -152,6 +167,7 @@ static void leave_note(struct sk_sink *s)
 int sk_sink_make(struct sk_sink *s, struct saikai_error *err)
 {
     struct sk_below at;
+    choose_end(s);
     sk_passing_hold(); /* it may be somebody's who lets go of it */
     int rc = s->dir ? sk_io_mkdirs(s->dir, err) : 0;
     sk_passing_release();
@@ -184,7 +200,54 @@ static void time_of(int64_t mtime_ns, struct timespec times[2])
     times[1] = (struct timespec){(time_t)(mtime_ns / second - (past < 0)), (long)(past < 0 ? past + second : past)};
 }
 
-static int finish_file(const struct sk_sink *s, struct sk_below *at, uint32_t i, int sync, struct saikai_error *err)
+/* ---- what lasts ---- */
+
+/* Each sync waits for the disk, and a tree of small files would do little else. From some files on whole file systems are synced in place of
+ * each file: those that the files are on, which are few. What is on further ones is synced by itself. */
+struct synced {
+    dev_t dev[8];
+    int fd[8], n; /* of one file on each */
+    int together; /* 1: more than FEW files */
+};
+enum { FEW = 32, MOST_SYSTEMS = sizeof((struct synced *)0)->dev / sizeof(dev_t) };
+
+/* The bytes of an open file are to last; they may not do so before sync_systems. */
+static int sync_file(struct synced *y, int fd, const char *path, struct saikai_error *err)
+{
+    struct stat st;
+    if (!y->together || fstat(fd, &st))
+        return sk_io_fsync(fd, path, err);
+    for (int i = 0; i < y->n; i++)
+        if (y->dev[i] == st.st_dev)
+            return 0;
+    int kept = y->n < MOST_SYSTEMS ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (kept < 0)
+        return sk_io_fsync(fd, path, err);
+    y->dev[y->n] = st.st_dev;
+    y->fd[y->n++] = kept;
+    return 0;
+}
+
+static int sync_systems(struct synced *y, const char *path, struct saikai_error *err)
+{
+    int rc = 0;
+    for (int i = 0; i < y->n && !rc; i++) {
+        int e = sk_io_begin("fsync", path);
+        if (!e && syncfs(y->fd[i]))
+            e = errno;
+        rc = e ? sk_fail_errno(err, e, "cannot sync the file system of %s", path) : 0;
+    }
+    return rc;
+}
+
+static void synced_free(struct synced *y)
+{
+    while (y->n)
+        close(y->fd[--y->n]);
+}
+
+/* Mode and time, and its bytes on the disk. */
+static int finish_file(const struct sk_sink *s, struct sk_below *at, struct synced *y, uint32_t i, struct saikai_error *err)
 {
     char tmp[4096], path[4096];
     const struct sk_ska_file *f = &s->a->files[i];
@@ -198,10 +261,61 @@ static int finish_file(const struct sk_sink *s, struct sk_below *at, uint32_t i,
     time_of(f->mtime_ns, times);
     if (fchmod(fd, f->mode & 0777) || futimens(fd, times))
         rc = sk_fail_errno(err, errno, "cannot set mode and time of %s", path);
-    if (!rc && sync)
-        rc = sk_io_fsync(fd, path, err);
+    if (!rc && y)
+        rc = sync_file(y, fd, path, err);
     close(fd);
-    return rc ? rc : sk_below_rename(at, tmp, f->name, err);
+    return rc;
+}
+
+static int name_file(const struct sk_sink *s, struct sk_below *at, uint32_t i, struct saikai_error *err)
+{
+    char tmp[4096];
+    int rc = tmp_name(s, i, tmp, sizeof tmp, err);
+    return rc ? rc : sk_below_rename(at, tmp, s->a->files[i].name, err);
+}
+
+/* Files of one directory follow each other. */
+static int same_directory(const char *a, const char *b)
+{
+    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+    size_t n = x ? (size_t)(x - a) : 0, m = y ? (size_t)(y - b) : 0;
+    return !x == !y && n == m && !memcmp(a, b, n);
+}
+
+/* The names of the files last, too. */
+static int sync_names(const struct sk_sink *s, struct sk_below *at, struct synced *y, struct saikai_error *err)
+{
+    const char *synced = NULL;
+    if (y->n)
+        return sync_systems(y, s->dir, err);
+    int rc = 0;
+    for (uint32_t i = 0; i < s->a->file_count && !rc; i++)
+        if (s->wanted[i] && (!synced || !same_directory(synced, s->a->files[i].name))) {
+            synced = s->a->files[i].name;
+            rc = sk_below_sync(at, synced, err);
+        }
+    return rc;
+}
+
+/* All files get their names when all are complete. */
+static int finish_files(const struct sk_sink *s, struct sk_below *at, int sync, struct saikai_error *err)
+{
+    struct synced y = {.n = 0};
+    int rc = 0;
+    for (uint32_t i = 0, n = 0; i < s->a->file_count; i++)
+        y.together = (n += s->wanted[i] != 0) > FEW;
+    for (uint32_t i = 0; i < s->a->file_count && !rc; i++)
+        if (s->wanted[i])
+            rc = finish_file(s, at, sync ? &y : NULL, i, err);
+    if (!rc && sync)
+        rc = sync_systems(&y, s->dir, err);
+    for (uint32_t i = 0; i < s->a->file_count && !rc; i++)
+        if (s->wanted[i])
+            rc = name_file(s, at, i, err);
+    if (!rc && sync)
+        rc = sync_names(s, at, &y, err);
+    synced_free(&y);
+    return rc;
 }
 
 /* ---- directories and links ---- */
@@ -250,28 +364,13 @@ static int finish_entries(const struct sk_sink *s, struct sk_below *at, struct s
     return rc;
 }
 
-/* Files of one directory follow each other. */
-static int same_directory(const char *a, const char *b)
-{
-    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
-    size_t n = x ? (size_t)(x - a) : 0, m = y ? (size_t)(y - b) : 0;
-    return !x == !y && n == m && !memcmp(a, b, n);
-}
-
 int sk_sink_finish(struct sk_sink *s, int sync, struct saikai_error *err)
 {
     struct sk_below at;
     int rc = 0;
     sk_below_begin(&at, s->dir);
-    for (uint32_t i = 0; s->made && i < s->a->file_count && !rc; i++)
-        if (s->wanted[i])
-            rc = finish_file(s, &at, i, sync, err);
-    const char *synced = NULL;
-    for (uint32_t i = 0; s->made && i < s->a->file_count && !rc && sync; i++)
-        if (s->wanted[i] && (!synced || !same_directory(synced, s->a->files[i].name))) {
-            synced = s->a->files[i].name;
-            rc = sk_below_sync(&at, synced, err);
-        }
+    if (s->made)
+        rc = finish_files(s, &at, sync, err);
     if (!rc && s->made && s->entries)
         rc = finish_entries(s, &at, err);
     sk_below_end(&at);

@@ -14,6 +14,7 @@ struct sk_sink {
     const uint8_t *entries; /* per directory or link, NULL: none */
     int sweeps;             /* 1: what killed restores left below dir goes first, and a note says what this one would leave (parts.h) */
     int made;
+    char end[24];           /* of temporary names */
     char note[4096];        /* "": none */
     struct sk_passing passing;
 };
@@ -28,7 +29,7 @@ struct sk_sink_file {
 int sk_sink_put(const struct sk_sink *s, struct sk_sink_file *o, uint32_t file, uint64_t offset,
                 const void *data, size_t n, struct saikai_error *err);
 void sk_sink_close(struct sk_sink_file *o);
-/* Modes and times, sync, rename; then links, and at last the times of directories. */
+/* Modes and times, sync, rename, when all files are complete; then links, and at last the times of directories. */
 int sk_sink_finish(struct sk_sink *s, int sync, struct saikai_error *err);
 /* Remove what has only a temporary name. */
 void sk_sink_drop(struct sk_sink *s);

@@ -133,6 +133,8 @@ void sk_ska_put_header(struct sk_buf *out, int version);
  * 0, SAIKAI_ENOMEM. */
 int sk_ska_put_index(struct sk_buf *out, struct sk_ska *a, uint64_t index_offset, const char *previous, struct saikai_error *err);
 
+/* 1: these first bytes of a file are those of an archive. */
+int sk_ska_begins(const void *data, size_t n);
 /* Read the index of an open archive; `path` for messages, and to find the archive beside it after whose index it may come. Hostile input. Fails with
  * SAIKAI_EFORMAT (not an archive, newer version), SAIKAI_EDAMAGED, SAIKAI_ENOENT (that other one is missing), SAIKAI_EIO, SAIKAI_ENOMEM. */
 int sk_ska_read(int fd, const char *path, struct sk_ska *a, struct saikai_error *err);

@@ -29,6 +29,11 @@ static const uint8_t *const end_magic[SK_SKA_VERSION] = {end_magic_1, end_magic_
 
 enum { INDEX_LEVEL = 3 };
 
+int sk_ska_begins(const void *data, size_t n)
+{
+    return n >= sizeof magic && !memcmp(data, magic, sizeof magic);
+}
+
 /* By the last bytes of a trailer; 0: it is none. */
 static int version_of(const uint8_t end[8])
 {

@@ -158,9 +158,18 @@ static int run_workers(struct job *j, int threads, struct saikai_error *err)
     return j->rc;
 }
 
+/* Names in an archive are relative and say nothing twice; a pattern may be as its files were named once: ./d/x, or /home/d/x. */
+static const char *plain(const char *pattern)
+{
+    while (*pattern == '/' || !strncmp(pattern, "./", 2))
+        pattern += *pattern == '/' ? 1 : 2;
+    return pattern;
+}
+
 /* The name itself, a pattern of it, or a directory above it. */
 static int matches(const char *pattern, const char *name)
 {
+    pattern = plain(pattern);
     size_t n = strlen(pattern);
     while (n && pattern[n - 1] == '/')
         n--;
@@ -168,17 +177,36 @@ static int matches(const char *pattern, const char *name)
            (n && !strncmp(pattern, name, n) && (!name[n] || name[n] == '/'));
 }
 
+/* What matches, and all below a directory that does: by the name, or by the last part of it. */
+static int is_left_out(const char *pattern, const char *name)
+{
+    char what[4096], path[4096];
+    const char *end = name;
+    pattern = plain(pattern);
+    size_t n = strlen(pattern);
+    while (n && pattern[n - 1] == '/')
+        n--;
+    if (sk_io_path(what, sizeof what, NULL, "%.*s", (int)n, pattern) || sk_io_path(path, sizeof path, NULL, "%s", name))
+        return 0;
+    for (; *end; end += *end != 0) {
+        end += strcspn(end, "/");
+        path[end - name] = 0;
+        const char *slash = strrchr(path, '/');
+        if (!fnmatch(what, path, 0) || !fnmatch(what, slash ? slash + 1 : path, 0))
+            return 1;
+        path[end - name] = *end;
+    }
+    return 0;
+}
+
 static int is_wanted(const struct sk_extract_options *o, const char *name, uint8_t *met)
 {
-    int wanted = !o->only || !fnmatch(o->only, name, 0), member = !o->member_count;
+    int wanted = !o->only || !fnmatch(plain(o->only), name, 0), member = !o->member_count;
     for (int i = 0; i < o->member_count; i++)
         if (matches(o->members[i], name))
             member = met[i] = 1;
-    for (int i = 0; i < o->exclude_count; i++) {
-        const char *slash = strrchr(name, '/');
-        if (matches(o->exclude[i], name) || !fnmatch(o->exclude[i], slash ? slash + 1 : name, 0))
-            wanted = 0;
-    }
+    for (int i = 0; i < o->exclude_count && wanted; i++)
+        wanted = !is_left_out(o->exclude[i], name);
     return wanted && member;
 }
 

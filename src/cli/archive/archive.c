@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/file/io.h"
 #include "base/text/json.h"
+#include "base/text/output.h"
 #include "base/text/shown.h"
 #include "cli/archive/archive_create.h"
 #include "cli/archive/archive_extract.h"
@@ -12,6 +13,7 @@
 #include "cli/cli.h"
 #include "reader/hdf5.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +225,7 @@ static int ls(struct cli *cli, int argc, char **argv)
         {0}};
     const struct cli_spec spec = {
         "ARCHIVE|DIR",
-        "List what is in an archive, or in the newest set of a directory, "
+        "List what is in an archive ('-': on standard input), or in the newest set of a directory, "
         "and the archives that it builds on.",
         1,
         1,
@@ -236,12 +238,19 @@ static int ls(struct cli *cli, int argc, char **argv)
     int code = cli_parse(cli, &spec, &argc, &argv);
     if (code >= 0)
         return code;
-    if (sk_ska_set_find(argv[0], &set, &err))
+    const char *from = argv[0];
+    char spooled[64];
+    if (sk_output_is_dash(from)) {
+        if (sk_output_spool_stdin(spooled, &err))
+            return cli_fail(cli, &err);
+        from = spooled;
+    }
+    if (sk_ska_set_find(from, &set, &err))
         return cli_fail(cli, &err);
     sk_json_object(&j, NULL);
     sk_json_array(&j, "archives");
     for (int k = 0; k < set.parts || !k; k++)
-        if (cli_archive_part_path(&set, argv[0], k, part, sizeof part, &err) || list_one(part, classes, json ? &j : NULL, &err)) {
+        if (cli_archive_part_path(&set, from, k, part, sizeof part, &err) || list_one(part, classes, json ? &j : NULL, &err)) {
             sk_json_free(&j);
             return cli_fail(cli, &err);
         }
@@ -256,6 +265,7 @@ static int ls(struct cli *cli, int argc, char **argv)
 int cli_archive(struct cli *cli, int argc, char **argv)
 {
     sk_hdf5_asked = sk_hdf5_library;
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a sentence, after which nothing unfinished stays */
     sk_log_set(sk_log_stderr, NULL, SK_LOG_WARN); /* -v: more, -q: nothing */
     static const struct {
         const char *name;

@@ -248,13 +248,15 @@ static int create_once(const struct args *a, int count, char **operands, struct 
     cli_archive_own_file(&own, a->out);
     if (o.previous)
         cli_archive_own_below(&own, o.previous);
-    int rc = a->files_from ? cli_archive_inputs_listed(a->files_from, a->null ? 0 : '\n', &in, err) : 0;
+    int rc = cli_archive_may_replace(a->out, err);
+    if (!rc && a->files_from)
+        rc = cli_archive_inputs_listed(a->files_from, a->null ? 0 : '\n', &in, err);
     if (!rc)
         rc = cli_archive_inputs_gather(operands, count, &in, err);
     if (!rc && !a->quiet)
         cli_archive_own_say(&own, "archive create");
     if (!rc && !in.n && !in.entry_count)
-        rc = sk_fail(err, SAIKAI_ENOENT, left->count ? "there is nothing to archive: all that was named is left out" : "there is nothing to archive: no file was named");
+        rc = sk_fail(err, SAIKAI_ENOENT, "there is nothing to archive: %s", left->count || in.excluded ? "all that was named is left out" : "no file was named");
     o.leave_out = in.leave_out;
     o.leave_arg = left;
     o.entries = in.entries;

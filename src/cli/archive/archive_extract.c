@@ -9,6 +9,7 @@
 #include "base/text/output.h"
 #include "base/text/shown.h"
 #include "cli/archive/archive_inputs.h"
+#include "cli/archive/archive_own.h"
 #include "cli/archive/archive_ranks.h"
 #include "cli/archive/archive_say.h"
 #include "cli/archive/archive_variable.h"
@@ -211,8 +212,12 @@ static int extract(struct cli *cli, struct args *a, const char *archive)
 static int extract_variable(struct cli *cli, const struct args *a, const char *archive)
 {
     struct cli_interrupt interrupt;
+    struct saikai_error err = {0};
+    char spooled[64];
+    if (cli_archive_spares(a->dir, &err) || (sk_output_is_dash(archive) && sk_output_spool_stdin(spooled, &err)))
+        return cli_fail(cli, &err);
     cli_interrupt_begin(&interrupt);
-    int code = cli_archive_extract_variable(cli, archive, a->variable, a->dir, &a->o, a->quiet, extract_parts);
+    int code = cli_archive_extract_variable(cli, sk_output_is_dash(archive) ? spooled : archive, a->variable, a->dir, &a->o, a->quiet, extract_parts);
     cli_interrupt_end(&interrupt);
     return code;
 }

@@ -176,14 +176,33 @@ static int add_file(struct archive_inputs *in, const char *path, const struct st
     return add_input(in, path, err);
 }
 
-static int is_excluded(const struct archive_inputs *in, const char *path)
+/* A pattern names it by its path as given, by its name in the archive, or by the last part of these; slashes at the end of the pattern, as
+ * shells complete names of directories, do not count. */
+static int names_it(const char *pattern, const char *path, const char *name)
 {
-    const char *slash = strrchr(path, '/');
-    for (int i = 0; in->exclude && i < in->exclude->n; i++)
-        if (!fnmatch(in->exclude->items[i], path, 0) ||
-            !fnmatch(in->exclude->items[i], slash ? slash + 1 : path, 0))
-            return 1;
-    return 0;
+    char plain[4096];
+    const char *slash = strrchr(name, '/');
+    size_t n = strlen(pattern);
+    while (n > 1 && pattern[n - 1] == '/')
+        n--;
+    if (sk_io_path(plain, sizeof plain, NULL, "%.*s", (int)n, pattern))
+        return 0;
+    return !fnmatch(plain, path, 0) || !fnmatch(plain, name, 0) || !fnmatch(plain, slash ? slash + 1 : name, 0);
+}
+
+/* 1: it is to be left out; -1: no memory. */
+static int is_excluded(struct archive_inputs *in, const char *path)
+{
+    int is = 0;
+    if (!in->exclude || !in->exclude->n)
+        return 0;
+    char *name = archive_name(path);
+    for (int i = 0; name && i < in->exclude->n && !is; i++)
+        is = names_it(in->exclude->items[i], path, name);
+    in->excluded += is;
+    is = name ? is : -1;
+    free(name);
+    return is;
 }
 
 /* Something could not be read, for rc: 0 where it is left out, which *why tells. */
@@ -260,9 +279,9 @@ static int add_tree(struct archive_inputs *in, const char *path, int how, const 
 {
     struct stat st;
     struct saikai_error why = {0};
-    int rc = 0;
-    if (how == BELOW && is_excluded(in, path))
-        return 0;
+    int rc = is_excluded(in, path);
+    if (rc)
+        return rc > 0 ? 0 : no_memory(err);
     if (in->follow || how != BELOW ? stat(path, &st) : lstat(path, &st)) {
         if (how == NAMED)
             return sk_fail_errno(err, errno, "cannot read %s", path);

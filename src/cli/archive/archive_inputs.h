@@ -22,6 +22,7 @@ struct archive_inputs {
     size_t entry_count, entry_cap;
     struct archive_inode *inodes; /* of files with several names: a table */
     size_t inode_count, inode_cap;
+    size_t excluded; /* files and directories that `exclude` names */
 };
 
 /* The files named, and all below the directories named (trailing slashes are cut off in place),

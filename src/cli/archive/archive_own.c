@@ -1,5 +1,5 @@
 /* Tells the archive, and the temporary files of those who write it, from what is to be archived: by device and inode, and by the name
- * where these do not know yet, or know several. */
+ * where these do not know yet, or know several; and archives from other files, by their first bytes. */
 #include "cli/archive/archive_own.h"
 
 #include "archive/file/previous.h"
@@ -7,8 +7,11 @@
 #include "base/text/output.h"
 #include "base/text/shown.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum { NOTHING, ONE_FILE, SETS, DIRECTORY };
@@ -104,6 +107,21 @@ static int is_below(const struct cli_archive_own *own, const char *path, const s
     return 0;
 }
 
+/* 1: another process is making an archive in it: who makes one holds it locked (archive/file/target.h). */
+static int is_unfinished(const char *path, const struct stat *st)
+{
+    const char *end = strrchr(path, '.');
+    while (end && end > path && *--end != '.' && *end != '/')
+        ;
+    if (!S_ISREG(st->st_mode) || !end || !is_temporary(end))
+        return 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int is = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 int cli_archive_own_is(struct cli_archive_own *own, const char *path, const struct stat *st)
 {
     int is = own->kind == ONE_FILE    ? is_own_file(own, path, st)
@@ -116,16 +134,64 @@ int cli_archive_own_is(struct cli_archive_own *own, const char *path, const stru
     }
     if (is && !own->count++)
         snprintf(own->left, sizeof own->left, "%s", path);
-    return is;
+    if (is || !is_unfinished(path, st))
+        return is;
+    if (!own->others++)
+        snprintf(own->other, sizeof own->other, "%s", path);
+    return 1;
+}
+
+static void say_others(const struct cli_archive_own *own, const char *command)
+{
+    char more[64] = "";
+    if (own->others > 1)
+        snprintf(more, sizeof more, ", and %zu more", own->others - 1);
+    if (own->others)
+        fprintf(stderr, "saikai %s: %s is left out%s: another process is making an archive in it\n", command, sk_shown(own->other), more);
 }
 
 void cli_archive_own_say(const struct cli_archive_own *own, const char *command)
 {
     char more[64] = "";
+    say_others(own, command);
     if (!own->count)
         return;
     if (own->count > 1)
         snprintf(more, sizeof more, ", and %zu more", own->count - 1);
     fprintf(stderr, "saikai %s: %s is left out%s: the archive that is made does not hold itself%s\n", command, sk_shown(own->left), more,
             own->below_left ? ", nor what it builds on" : "");
+}
+
+/* ---- what would be replaced ---- */
+
+enum place { NO_FILE, EMPTY, ARCHIVE, ANOTHER };
+
+static enum place look(const char *path)
+{
+    uint8_t head[8];
+    struct stat st;
+    int fd = sk_output_is_dash(path) || stat(path, &st) || !S_ISREG(st.st_mode) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return NO_FILE; /* what may not be read is told by who writes */
+    ssize_t n = read(fd, head, sizeof head);
+    close(fd);
+    return !n ? EMPTY : sk_ska_begins(head, (size_t)(n > 0 ? n : 0)) ? ARCHIVE : ANOTHER;
+}
+
+static int is_called_so(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 4 && !strcmp(path + n - 4, ".ska");
+}
+
+int cli_archive_may_replace(const char *out, struct saikai_error *err)
+{
+    if (look(out) != ANOTHER || is_called_so(out))
+        return 0;
+    return sk_fail(err, SAIKAI_EEXIST, "%s is not replaced: it is a file, and no archive; remove it, or give another name with -o", out);
+}
+
+int cli_archive_spares(const char *out, struct saikai_error *err)
+{
+    return look(out) != ARCHIVE ? 0 : sk_fail(err, SAIKAI_EEXIST, "%s is not replaced: it is an archive; remove it, or give another name with -o", out);
 }

@@ -1,4 +1,4 @@
-/* What of a tree is the archive that is made of it: it cannot hold itself. */
+/* What of a tree is the archive that is made of it: it cannot hold itself. And what a tool may replace with what it makes. */
 #ifndef SK_CLI_ARCHIVE_OWN_H
 #define SK_CLI_ARCHIVE_OWN_H
 
@@ -17,6 +17,8 @@ struct cli_archive_own {
     size_t count;
     struct stat below[SK_SKA_MAX_DEPTH + 1]; /* those that it builds on */
     int below_count, below_left;             /* below_left: of what was left out, so many are such */
+    char other[4096];                        /* what another process is making an archive in; of how many */
+    size_t others;
 };
 
 /* The output of one process as -o names it ("-", links and devices, too). */
@@ -30,7 +32,13 @@ void cli_archive_own_directory(struct cli_archive_own *own, const char *dir);
 
 /* 1: what is found at `path` is to be left out, and is counted. */
 int cli_archive_own_is(struct cli_archive_own *own, const char *path, const struct stat *st);
-/* One line on stderr if anything was left out. */
+/* One line on stderr if anything was left out, and one if that is what others are making. */
 void cli_archive_own_say(const struct cli_archive_own *own, const char *command);
+
+/* A slip of the hand, such as `-o *.h5` that a shell has expanded, costs no file: an archive may be made there when nothing or an empty file is there, no regular file, an archive, or what is called
+ * so. 0, or SAIKAI_EEXIST with a sentence. */
+int cli_archive_may_replace(const char *out, struct saikai_error *err);
+/* Something else than an archive may be made there: none is there. 0, or SAIKAI_EEXIST with a sentence. */
+int cli_archive_spares(const char *out, struct saikai_error *err);
 
 #endif

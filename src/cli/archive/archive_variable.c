@@ -379,6 +379,7 @@ int cli_archive_extract_variable(struct cli *cli, const char *path, const char *
     struct saikai_error err = {0};
     struct sk_archive_stats st;
     struct sk_extract_options o = *opt;
+    variable += strspn(variable, "/"); /* as HDF5 names them */
     struct unfinished u = {.file = {0}};
     struct sk_passing passing = {.drop = drop, .arg = &u};
     size_t found = 0;
