@@ -108,6 +108,12 @@ int sk_piece_read(struct piece *p, struct sk_rd *in, void *out, struct saikai_er
 enum { PIECE_FINALISTS = 4 };
 struct sk_plane_writer;
 int sk_piece_choose(struct piece *p, struct sk_plane_writer *codes, struct plan plan[PIECE_FINALISTS]);
+/* Encoder: is the piece so small that all of it is to be predicted with each plan? These plans, at most PIECE_PLANS; and the one that interpolates with the
+ * fewest bits of all that do with the longer reach: is that to be tried, too? */
+enum { PIECE_PLANS = 3 };
+int sk_piece_is_tiny(const struct piece *p);
+int sk_piece_plans(const struct piece *p, struct plan plan[PIECE_PLANS]);
+int sk_piece_reach_further(const struct piece *p, struct plan *plan, double bits);
 /* Encoder: predict in this shape with this plan; what was made is left in lift or causal. trial: as
  * theirs. */
 int sk_piece_transform(const struct piece *p, const struct lift_shape *shape, const struct plan *plan,

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PLANS = 3, SMALL = 200000 /* values of a piece */, MANY = 4 /* bits of a value */ };
-enum { TINY = 1 << 16 /* values of a piece, of which boxes say little */, MOST_BOXES = 6 };
+enum { MOST_PLANS = PIECE_PLANS, SMALL = 200000 /* values of a piece */, MANY = 4 /* bits of a value */ };
+enum { TINY = 1 << 16 /* values of a piece, all of which is tried */, MOST_BOXES = 6 };
 enum { HOLD_PARTS = 4 }; /* numbers of a lattice within the bound, where they are held */
 
 double sk_piece_parameter(const struct piece *p, const char *key, double standard)
@@ -52,10 +52,10 @@ int sk_piece_transform(const struct piece *j, const struct lift_shape *shape, co
     return sk_lift_encode(lift, j->source, j->mask, head, codes, err);
 }
 
-/* A further plan is made for what it may save: where time counts, not to see whether it does. */
+/* A further plan is made for what it may save: where time counts, not to see whether it does, but for tiny pieces. */
 double sk_piece_close(const struct piece *j)
 {
-    return j->effort < PIECE_BEST ? 1 : PIECE_CLOSE;
+    return j->effort < PIECE_BEST && j->n > TINY ? 1 : PIECE_CLOSE;
 }
 
 /* Bits per sampled value that a plan would take. */
@@ -481,7 +481,7 @@ static int best_with_alpha(const struct piece *j, struct plan *plan, int n, int 
 static int choose_swiftly(const struct piece *j, const struct plan *plan, int n, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
 {
     enum { PART = 32, FEWEST = 1 << 12, MOST = 1 << 15 };
-    const double near = 1.3, many = 2, smooth = 0.3, few = 0.25, several = 2.5;
+    const double near = 1.3, nearer = 1.1, few_bits = 1, many = 2, smooth = 0.3, few = 0.25, several = 2.5;
     size_t large = points_of_boxes(j, PART / 2, 2 * FEWEST, MOST), most = j->shape.bits < smooth ? large : points_of_boxes(j, PART, FEWEST, MOST);
     double cost[MOST_PLANS] = {0}, least = try_each(j, plan, n, most, codes, cost);
     int best = 0;
@@ -495,7 +495,7 @@ static int choose_swiftly(const struct piece *j, const struct plan *plan, int n,
     if (j->n <= SMALL && 8 * least < several * (double)most && is_folded(j))
         return choose_small(j, plan, n, codes, out);
     for (int k = 0; k < n; k++) {
-        if (cost[k] <= near * least)
+        if (cost[k] <= (8 * least < few_bits * (double)most ? near : nearer) * least)
             reach_swiftly(j, &out[k], most, &cost[k], codes);
         best = cost[k] < cost[best] ? k : best;
     }
@@ -503,6 +503,23 @@ static int choose_swiftly(const struct piece *j, const struct plan *plan, int n,
         return near_the_least(out, n, cost, cost[best], near);
     out[0] = out[best_with_alpha(j, out, n, best, most, cost, codes)];
     return 1;
+}
+
+int sk_piece_is_tiny(const struct piece *j)
+{
+    return !j->keep_plan && j->n <= TINY && sk_piece_parameter(j, "plan=", -1) < 0;
+}
+
+int sk_piece_plans(const struct piece *j, struct plan plan[PIECE_PLANS])
+{
+    return make_plans(j, plan);
+}
+
+int sk_piece_reach_further(const struct piece *j, struct plan *plan, double bits)
+{
+    const double near = j->effort == PIECE_BEST ? 1.5 : 1.12;
+    plan->reach = LIFT_MOST_REACH;
+    return bits <= near * j->least_bits && !(sk_piece_parameter(j, "reach=", -1) > 0);
 }
 
 int sk_piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
@@ -514,7 +531,7 @@ int sk_piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan 
     double bits[MOST_PLANS], least = INFINITY;
     int n = make_plans(j, plan), given = (int)sk_piece_parameter(j, "plan=", -1), left = 0;
     out[0] = plan[given >= 0 && given < n ? given : 0];
-    if (j->effort == PIECE_SWIFT && given < 0 && j->n > TINY)
+    if (j->effort == PIECE_SWIFT && given < 0)
         return choose_swiftly(j, plan, n, codes, out);
     if (given >= 0 || n < 2)
         return narrow(j, out, 1, &(double){1}, codes);

@@ -15,6 +15,21 @@ enum { FINE_BOUND = 1 << 13, THOROUGH_BOUND = 1 << 14, SPARSE_PART = 10, SPARSE_
  * ones, too. */
 enum { FAR = 4 };
 
+/* All of the piece with a plan, before it is coded. */
+struct made {
+    struct plan plan;
+    struct lift lift;
+    struct causal causal;
+    struct sk_buf head;
+    struct sk_plane_writer *codes;
+    double bits; /* that it needs at least */
+};
+
+static size_t exceptions_of(const struct made *m)
+{
+    return m->plan.causal ? m->causal.n_exceptions : m->lift.n_exceptions;
+}
+
 static int by_place(const void *a, const void *b)
 {
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
@@ -62,10 +77,10 @@ static int is_stranger(const struct piece *j, size_t i)
 }
 
 /* Exceptions of the transform, and masked values that are not the fill value. */
-static int put_exact(const struct piece *j, struct sk_buf *out)
+static int put_exact(const struct piece *j, const struct made *m, struct sk_buf *out)
 {
-    const size_t *found = j->plan.causal ? j->causal.exception : j->lift.exception;
-    size_t n = j->plan.causal ? j->causal.n_exceptions : j->lift.n_exceptions;
+    const size_t *found = m->plan.causal ? m->causal.exception : m->lift.exception;
+    size_t n = exceptions_of(m);
     size_t strangers = j->special.n_masked - j->special.n_filled, all = n + strangers;
     size_t *list = malloc((all + 1) * sizeof *list);
     if (!list)
@@ -91,7 +106,7 @@ static unsigned options_of(const struct piece *j)
     return options | (j->fine ? PIECE_FINE : 0) | (unsigned)(j->plan.reach - LIFT_LEAST_REACH);
 }
 
-static void put_header(struct piece *j, struct sk_buf *out)
+static void put_header(struct piece *j, const struct made *m, struct sk_buf *out)
 {
     unsigned options = options_of(j);
     int flags = (j->mask ? PIECE_HAS_MASK : 0) | (j->special.has_fill ? PIECE_HAS_FILL : 0) |
@@ -109,7 +124,7 @@ static void put_header(struct piece *j, struct sk_buf *out)
     sk_buf_put_f64(out, j->limit);
     sk_buf_put_u16(out, (uint16_t)j->lowest);
     sk_buf_put_u16(out, (uint16_t)j->highest);
-    sk_buf_put_f64(out, j->plan.causal ? j->causal.base : j->lift.mean);
+    sk_buf_put_f64(out, j->plan.causal ? m->causal.base : m->lift.mean);
     if (!j->plan.causal) {
         sk_buf_put_u8(out, (uint8_t)lrint(j->plan.alpha * 32));
         sk_buf_put_u8(out, (uint8_t)lrint(j->plan.beta * 8));
@@ -168,61 +183,74 @@ static int is_lost(struct piece *j, double bits)
     return lost;
 }
 
-/* The whole piece with plan j->plan, one of so many, mask being the coded mask. Nothing is appended where another one is
- * shorter. */
-static int make(struct piece *j, int n_plans, const struct sk_buf *mask, struct sk_plane_writer *codes,
-                struct sk_buf *out, struct saikai_error *err)
+static void unmake(struct made *m)
 {
-    struct sk_buf head = {0}, coded = {0};
-    sk_plane_writer_reset(codes);
+    sk_lift_free(&m->lift);
+    sk_causal_free(&m->causal);
+    sk_buf_free(&m->head);
+}
+
+/* Predict the piece with m->plan. */
+static int predict_whole(struct piece *j, struct made *m, struct saikai_error *err)
+{
+    sk_plane_writer_reset(m->codes);
     if (worth_of(j, 0) > 0)
-        sk_plane_writer_keep(codes, j->n / SPARSE_PART + SPARSE_LEAST);
-    int rc =
-        sk_piece_transform(j, &j->lift_shape, &j->plan, 0, &j->lift, &j->causal, &head, codes, err);
-    double bits = rc ? 0 : sk_plane_writer_least_bits(codes);
-    int lost = !rc && n_plans > 1 && is_lost(j, bits);
-    if (!rc && !lost)
-        rc = put_codes(j, codes, bits, &coded, err);
+        sk_plane_writer_keep(m->codes, j->n / SPARSE_PART + SPARSE_LEAST);
+    int rc = sk_piece_transform(j, &j->lift_shape, &m->plan, 0, &m->lift, &m->causal, &m->head, m->codes, err);
+    m->bits = rc ? 0 : sk_plane_writer_least_bits(m->codes);
+    return rc;
+}
+
+/* Append the piece as it was predicted, mask being the coded mask. Nothing is appended where another plan is shorter. */
+static int put_made(struct piece *j, struct made *m, const struct sk_buf *mask, struct sk_buf *out, struct saikai_error *err)
+{
+    struct sk_buf coded = {0};
+    j->plan = m->plan;
+    int rc = put_codes(j, m->codes, m->bits, &coded, err);
     if (!rc && coded.len) {
-        put_header(j, out);
+        put_header(j, m, out);
         if (j->mask) {
             sk_buf_put_u64(out, j->special.fill);
             sk_special_put_number(out, mask->len);
             sk_buf_put(out, mask->data, mask->len);
         }
-        if (put_exact(j, out))
+        if (put_exact(j, m, out))
             rc = out_of_memory(err);
-        sk_special_put_number(out, head.len);
-        sk_buf_put(out, head.data, head.len);
+        sk_special_put_number(out, m->head.len);
+        sk_buf_put(out, m->head.data, m->head.len);
     }
     sk_buf_put(out, coded.data, coded.len);
     if (!rc && !sk_buf_ok(out))
         rc = out_of_memory(err);
-    sk_lift_free(&j->lift);
-    sk_causal_free(&j->causal);
-    sk_buf_free(&head);
     sk_buf_free(&coded);
     return rc;
 }
 
+/* The whole piece with a plan, one of so many. */
+static int make(struct piece *j, const struct plan *plan, int n_plans, const struct sk_buf *mask, struct sk_plane_writer *codes,
+                struct sk_buf *out, struct saikai_error *err)
+{
+    struct made m = {.plan = *plan, .codes = codes};
+    int rc = predict_whole(j, &m, err);
+    if (!rc && !(n_plans > 1 && is_lost(j, m.bits)))
+        rc = put_made(j, &m, mask, out, err);
+    unmake(&m);
+    return rc;
+}
+
 /* Choose a plan, by making the piece with each that may be the best, and append it to out. */
-static int make_best(struct piece *j, const struct sk_buf *mask, struct sk_buf *out,
-                     struct saikai_error *err)
+static int make_best(struct piece *j, const struct sk_buf *mask, struct sk_plane_writer *codes, struct sk_buf *out, struct saikai_error *err)
 {
     struct plan plan[PIECE_FINALISTS];
     struct sk_buf best = {0}, next = {0};
-    struct sk_plane_writer *codes = sk_plane_writer_new(j->n);
-    int rc = codes ? 0 : out_of_memory(err), n = 1, best_plan = 0;
+    int rc = 0, n = 1, best_plan = 0;
     plan[0] = j->plan;
-    j->least_static = SIZE_MAX;
-    j->least_bits = INFINITY;
-    if (!rc && !j->keep_plan)
+    if (!j->keep_plan)
         n = sk_piece_choose(j, codes, plan);
     for (int k = 0; !rc && k < n; k++) {
-        j->plan = plan[k];
         j->most = k ? best.len : SIZE_MAX;
         next.len = 0;
-        rc = make(j, n, mask, codes, &next, err);
+        rc = make(j, &plan[k], n, mask, codes, &next, err);
         if (!rc && next.len && (!k || next.len < best.len)) {
             struct sk_buf swap = best;
             best = next;
@@ -232,9 +260,84 @@ static int make_best(struct piece *j, const struct sk_buf *mask, struct sk_buf *
     }
     j->plan = plan[best_plan];
     sk_buf_put(out, best.data, best.len);
-    sk_plane_writer_free(codes);
     sk_buf_free(&best);
     sk_buf_free(&next);
+    return rc;
+}
+
+/* The best of a few plans so far: as it was predicted, or, where it takes so few bits that adaptive codes may tell another one, coded. */
+struct best {
+    struct made made, next;
+    struct sk_buf coded;
+    struct plan plan; /* of what was coded */
+};
+
+/* Predict the piece with one more plan, and keep what was made where it needs fewer bits than the best so far; where it needs few and hardly more than that, code it. *bits:
+ * how many it needs. */
+static int predict_better(struct piece *j, const struct plan *plan, const struct sk_buf *mask, struct best *best, double *bits, struct saikai_error *err)
+{
+    struct made *next = &best->next, swap = best->made;
+    struct sk_buf coded = {0};
+    next->plan = *plan;
+    int rc = predict_whole(j, next, err);
+    *bits = next->bits + 8.0 * (double)(next->head.len + exceptions_of(next) * (j->size + 1));
+    int is_few = !rc && worth_of(j, (size_t)(next->bits / 8)) > 0;
+    if (is_few && *bits < sk_piece_close(j) * j->least_bits) /* beyond that a part may have been left out */
+        rc = put_made(j, next, mask, &coded, err);
+    if (!rc && *bits < j->least_bits) {
+        j->least_bits = *bits;
+        best->made = *next;
+        *next = swap;
+    }
+    if (coded.len && (!best->coded.len || coded.len < best->coded.len)) {
+        struct sk_buf old = best->coded;
+        best->coded = coded;
+        best->plan = *plan;
+        coded = old;
+    }
+    sk_buf_free(&coded);
+    unmake(next);
+    *next = (struct made){.codes = next->codes};
+    return rc;
+}
+
+/* Of a tiny piece all is predicted with each plan, which takes little longer than boxes of it would, and tells more; so is the best that interpolates with
+ * the longer reach. What was made with the best is coded. */
+static int make_tiny(struct piece *j, const struct sk_buf *mask, struct sk_plane_writer *codes, struct sk_buf *out, struct saikai_error *err)
+{
+    struct plan plan[PIECE_PLANS], far = {0};
+    struct best best = {.made.codes = codes, .next.codes = sk_plane_writer_new(j->n)};
+    double bits, fewest = INFINITY;
+    int rc = best.next.codes ? 0 : out_of_memory(err), n = sk_piece_plans(j, plan);
+    for (int k = 0; !rc && k < n; k++) {
+        rc = predict_better(j, &plan[k], mask, &best, &bits, err);
+        if (!plan[k].causal && bits < fewest) {
+            far = plan[k];
+            fewest = bits;
+        }
+    }
+    if (!rc && sk_piece_reach_further(j, &far, fewest))
+        rc = predict_better(j, &far, mask, &best, &bits, err);
+    if (!rc && best.coded.len) {
+        j->plan = best.plan;
+        sk_buf_put(out, best.coded.data, best.coded.len);
+    } else if (!rc) {
+        rc = put_made(j, &best.made, mask, out, err);
+    }
+    unmake(&best.made);
+    sk_buf_free(&best.coded);
+    sk_plane_writer_free(best.made.codes == codes ? best.next.codes : best.made.codes);
+    return rc;
+}
+
+/* Append the piece with the plan that suits it, or the one that it has. */
+static int make_one(struct piece *j, const struct sk_buf *mask, struct sk_buf *out, struct saikai_error *err)
+{
+    struct sk_plane_writer *codes = sk_plane_writer_new(j->n);
+    j->most = j->least_static = SIZE_MAX;
+    j->least_bits = INFINITY;
+    int rc = !codes ? out_of_memory(err) : sk_piece_is_tiny(j) ? make_tiny(j, mask, codes, out, err) : make_best(j, mask, codes, out, err);
+    sk_plane_writer_free(codes);
     return rc ? rc : sk_buf_ok(out) ? 0 : out_of_memory(err);
 }
 
@@ -295,7 +398,7 @@ int sk_piece_predict(struct piece *j, struct sk_buf *out, struct saikai_error *e
         find_exponents(j);
         j->thorough = (j->high - j->low) / j->limit > THOROUGH_BOUND;
         j->fine = (j->high - j->low) / j->limit > FINE_BOUND;
-        rc = make_best(j, &mask, out, err);
+        rc = make_one(j, &mask, out, err);
     }
     if (!rc)
         sk_piece_series_try(j, out, from);
