@@ -273,9 +273,30 @@ static void fill_values_are_out_of_a_psnr(void **unused)
     free(code);
 }
 
+/* A coast that moves little from plane to plane takes little of a mask: it is masked where values lie ten bounds from land, and not where they lie within one. */
+static void a_coast_that_moves_slowly_is_cheap(void **unused)
+{
+    (void)unused;
+    enum { PLANES = 24, ROWS = 60, ROW = 80, N = PLANES * ROWS * ROW };
+    struct sk_fill_stretch r[SK_FILL_STRETCHES];
+    double *x = malloc(N * sizeof *x);
+    assert_non_null(x);
+    for (int far = 0; far < 2; far++) {
+        for (int i = 0; i < N; i++) {
+            int z = i / (ROWS * ROW), dy = i / ROW % ROWS - ROWS / 2, dx = i % ROW - ROW / 2, reach = 12 + z / 4;
+            x[i] = dx * dx + dy * dy < reach * reach ? 0 : (far ? 10 : 0.5) + 0.1 * sin(0.3 * dx + 0.2 * z) * cos(0.25 * dy);
+        }
+        int count = sk_fill_stretches(x, N, sizeof *x, ROWS * ROW, 0, 1, r);
+        assert_int_equal(count, far);
+        assert_true(!far || (r[0].from == 0 && r[0].to == N));
+    }
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_coast_that_moves_slowly_is_cheap),
         cmocka_unit_test(fill_values_are_out_of_a_psnr),
         cmocka_unit_test(extremes_are_those_of_all_values),
         cmocka_unit_test(the_next_value_inwards_is_found),
