@@ -83,6 +83,11 @@ void sk_plane_reader_free(struct sk_plane_reader *r);
  * SAIKAI_EDAMAGED. */
 int sk_plane_read(struct sk_plane_reader *r, const struct sk_plane *p, int32_t *q, uint8_t *level,
                   struct saikai_error *err);
+/* The same, q[] and level[] holding zeros at the plane's places: blocks of zeros, which may be most, are left as they are. */
+int sk_plane_read_onto_zeros(struct sk_plane_reader *r, const struct sk_plane *p, int32_t *q, uint8_t *level,
+                             struct saikai_error *err);
+/* Which part of the last plane's blocks were not all zeros; 1 where that is not known. */
+double sk_plane_reader_busy(const struct sk_plane_reader *r);
 /* 0 when everything was read and the codes ended as they must. */
 int sk_plane_reader_finish(struct sk_plane_reader *r, struct saikai_error *err);
 

@@ -35,6 +35,8 @@ struct sk_plane_reader {
     uint32_t state[LANES];
     unsigned last_flag;
     int damaged;
+    int onto_zeros;      /* blocks of zeros are there already */
+    size_t blocks, busy; /* of the last plane: all, and those with anything but zeros */
     int n_models;
     uint32_t of[SK_PLANE_SETS][2 * SUM_LIMIT]; /* sum → where its table begins, in bytes */
     uint8_t flag_model[2];
@@ -327,9 +329,12 @@ static void read_step(struct sk_plane_reader *r, struct block *b, const struct l
             r->damaged = 1;
             return;
         }
+        r->blocks++;
+        r->busy += r->last_flag;
         if (!r->last_flag) {
             for (size_t l = 0; l < b->lanes; l++) {
-                r->kernel->clear(q + origin[l] + col, level + origin[l] + col, b->n);
+                if (!r->onto_zeros)
+                    r->kernel->clear(q + origin[l] + col, level + origin[l] + col, b->n);
                 b->last[l] = b->last2[l] = 0;
             }
             continue;
@@ -348,13 +353,9 @@ static void read_step(struct sk_plane_reader *r, struct block *b, const struct l
     }
 }
 
-int sk_plane_read(struct sk_plane_reader *r, const struct sk_plane *p, int32_t *q, uint8_t *level,
-                  struct saikai_error *err)
+static int read_plane(struct sk_plane_reader *r, const struct sk_plane *p, int32_t *q, uint8_t *level,
+                      struct saikai_error *err)
 {
-    if (r->sparse)
-        return sk_sparse_read(r->sparse, p, q, level)
-                   ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for decoding")
-                   : 0;
     struct lanes v = lanes_of(p);
     if (!v.rows || !v.width)
         return 0;
@@ -369,7 +370,36 @@ int sk_plane_read(struct sk_plane_reader *r, const struct sk_plane *p, int32_t *
     struct sk_plane rest = *p;
     rest.origin += LANES * v.width;
     rest.width -= LANES * v.width;
-    return sk_plane_read(r, &rest, q, level, err);
+    return read_plane(r, &rest, q, level, err);
+}
+
+static int read_either(struct sk_plane_reader *r, const struct sk_plane *p, int32_t *q, uint8_t *level, int onto_zeros,
+                       struct saikai_error *err)
+{
+    if (r->sparse)
+        return sk_sparse_read(r->sparse, p, q, level)
+                   ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for decoding")
+                   : 0;
+    r->onto_zeros = onto_zeros;
+    r->blocks = r->busy = 0;
+    return read_plane(r, p, q, level, err);
+}
+
+int sk_plane_read(struct sk_plane_reader *r, const struct sk_plane *p, int32_t *q, uint8_t *level,
+                  struct saikai_error *err)
+{
+    return read_either(r, p, q, level, 0, err);
+}
+
+int sk_plane_read_onto_zeros(struct sk_plane_reader *r, const struct sk_plane *p, int32_t *q, uint8_t *level,
+                             struct saikai_error *err)
+{
+    return read_either(r, p, q, level, 1, err);
+}
+
+double sk_plane_reader_busy(const struct sk_plane_reader *r)
+{
+    return r->sparse || !r->blocks ? 1 : (double)r->busy / (double)r->blocks;
 }
 
 int sk_plane_reader_finish(struct sk_plane_reader *r, struct saikai_error *err)

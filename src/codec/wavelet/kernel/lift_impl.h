@@ -444,12 +444,39 @@ int NAME(sk_lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struc
     return l->failed ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec") : 0;
 }
 
+/* What is known of l->q while planes are read into it. */
+struct room_of_steps {
+    int is_clear; /* all of it is zeros */
+    double busy;  /* of the last plane */
+};
+
+/* Read a class. Where planes are mostly zeros these are put there for all of a class at once, which takes less than block by block, and nothing where there are no others. */
+static int get_class(struct lift *l, struct lift_level *v, unsigned c, int set, int masked, struct sk_plane_reader *codes, struct room_of_steps *room,
+                     struct saikai_error *err)
+{
+    const double many = 0.5;
+    struct sk_plane p;
+    int rc;
+    sk_lift_plane(v, c, set, masked, &p);
+    if (room->busy > many) {
+        room->is_clear = 0;
+        rc = sk_plane_read(codes, &p, l->q, v->level[c], err);
+    } else {
+        if (!room->is_clear)
+            memset(l->q, 0, v->count * sizeof *l->q);
+        rc = sk_plane_read_onto_zeros(codes, &p, l->q, v->level[c], err);
+        room->is_clear = sk_plane_reader_busy(codes) == 0;
+    }
+    room->busy = sk_plane_reader_busy(codes);
+    return rc;
+}
+
 int NAME(sk_lift_decode)(struct lift *l, T *out, const uint8_t *mask, struct sk_rd *head,
                       struct sk_plane_reader *codes, struct saikai_error *err)
 {
     size_t nb = l->shape.nb;
     int masked = mask != NULL, rc;
-    struct sk_plane p;
+    struct room_of_steps steps = {.is_clear = 1};
     struct sk_rans_bits_in filters = {.p = head->p, .size_bits = 8 * sk_rd_left(head)};
     l->is_encoder = 0;
     for (int i = 0; masked && i < l->n_levels; i++) {
@@ -464,8 +491,7 @@ int NAME(sk_lift_decode)(struct lift *l, T *out, const uint8_t *mask, struct sk_
             return sk_fail(err, SAIKAI_EDAMAGED, "the filters of a wavelet piece are damaged");
         needed_rooms(l, v, room);
         if (!v->active) {
-            sk_lift_plane(v, 0, 2, masked, &p);
-            if ((rc = sk_plane_read(codes, &p, l->q, v->level[0], err)))
+            if ((rc = get_class(l, v, 0, 2, masked, codes, &steps, err)))
                 return rc;
             run_base(l, v, masked);
         } else {
@@ -473,8 +499,7 @@ int NAME(sk_lift_decode)(struct lift *l, T *out, const uint8_t *mask, struct sk_
         }
         unsigned c;
         for (int k = 0; (c = sk_lift_class_at(v, k)); k++) {
-            sk_lift_plane(v, c, set_of(i), masked, &p);
-            if ((rc = sk_plane_read(codes, &p, l->q, v->level[c], err)))
+            if ((rc = get_class(l, v, c, set_of(i), masked, codes, &steps, err)))
                 return rc;
             run_class(l, v, c, masked);
             if (sk_lift_class_at(v, k + 1))
