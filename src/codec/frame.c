@@ -9,6 +9,7 @@
 
 #define MAGIC     0x31534b53u /* "SKS1" */
 #define SHORT     0x32534b53u /* "SKS2" */
+#define LOSSLESS  0x33534b53u /* "SKS3" */
 #define SIZE_BITS 56
 
 enum { LONG_PIECE = 24, MODE_BITS = 2, MEASURED = 1 << MODE_BITS, SHORT_BITS = MODE_BITS + 1 };
@@ -49,14 +50,16 @@ static uint64_t get_number(struct sk_rd *r)
 static void put_short_head(struct sk_buf *b, const struct sk_frame_head *h)
 {
     size_t start = b->len, name = strlen(h->chain);
-    sk_buf_put_u32(b, SHORT);
+    sk_buf_put_u32(b, h->form == SK_FRAME_LOSSLESS ? LOSSLESS : SHORT);
     sk_buf_put_u8(b, (uint8_t)h->array.type);
     sk_buf_put_u8(b, (uint8_t)h->array.ndims);
     for (int k = 0; k < h->array.ndims; k++)
         put_number(b, h->array.dims[k]);
-    sk_buf_put_u8(b, (uint8_t)h->bound.kind);
-    sk_buf_put_f64(b, h->bound.value);
-    sk_buf_put_f64(b, h->range);
+    if (h->form != SK_FRAME_LOSSLESS) {
+        sk_buf_put_u8(b, (uint8_t)h->bound.kind);
+        sk_buf_put_f64(b, h->bound.value);
+        sk_buf_put_f64(b, h->range);
+    }
     sk_buf_put_u8(b, (uint8_t)name);
     sk_buf_put(b, h->chain, name);
     put_number(b, h->piece_bytes);
@@ -65,10 +68,18 @@ static void put_short_head(struct sk_buf *b, const struct sk_frame_head *h)
         sk_buf_put_u32(b, (uint32_t)sk_hash64(b->data + start, b->len - start));
 }
 
+/* Bytes without dimensions, which are as many as their one dimension says, are in the first form alone. */
+enum sk_frame_form sk_frame_form_of(const struct sk_array *a, int lossless, const struct sk_bound *b)
+{
+    if (b->kind != SK_BOUND_NONE)
+        return SK_FRAME_BOUNDED;
+    return lossless && (a->ndims || a->type != SAIKAI_U8) ? SK_FRAME_LOSSLESS : SK_FRAME_LONG;
+}
+
 void sk_frame_put_head(struct sk_buf *b, const struct sk_frame_head *h)
 {
     size_t start = b->len;
-    if (h->is_short) {
+    if (h->form != SK_FRAME_LONG) {
         put_short_head(b, h);
         return;
     }
@@ -107,11 +118,26 @@ static void put_u64(uint8_t *out, uint64_t v)
         out[i] = (uint8_t)(v >> 8 * i);
 }
 
+/* Without loss: what is not raw has the checksum of its values. */
+static size_t put_lossless(uint8_t *out, const struct sk_frame_piece *p)
+{
+    const int raw = p->mode == SK_FRAME_RAW;
+    size_t n = number(out, p->size << 1 | (uint64_t)raw);
+    if (!raw)
+        put_u64(out + n, p->content);
+    n += raw ? 0 : 8;
+    put_u64(out + n, p->hash);
+    return n + 8;
+}
+
 size_t sk_frame_put_piece(uint8_t out[SK_FRAME_PIECE_MOST], const struct sk_frame_piece *p,
-                          int is_short)
+                          enum sk_frame_form form)
 {
     size_t n = 8;
+    const int is_short = form == SK_FRAME_BOUNDED;
     int measured = !is_short || p->has_content || p->max_error == p->max_error;
+    if (form == SK_FRAME_LOSSLESS)
+        return put_lossless(out, p);
     if (is_short)
         n = number(out, p->size << SHORT_BITS | (uint64_t)(measured ? MEASURED : 0) |
                             (uint64_t)(p->has_content ? SHORT_WITH_CONTENT : p->mode));
@@ -157,9 +183,11 @@ static void parse_short(struct sk_rd *r, struct sk_frame_head *h)
     for (int k = 0; k < h->array.ndims; k++)
         h->array.dims[k] = (size_t)get_number(r);
     h->array.dims[0] = h->array.ndims ? h->array.dims[0] : 1;
-    h->bound.kind = sk_rd_u8(r);
-    h->bound.value = sk_rd_f64(r);
-    h->range = sk_rd_f64(r);
+    if (h->form != SK_FRAME_LOSSLESS) {
+        h->bound.kind = sk_rd_u8(r);
+        h->bound.value = sk_rd_f64(r);
+        h->range = sk_rd_f64(r);
+    }
     size_t name = sk_rd_u8(r);
     const void *chain = name < sizeof h->chain ? sk_rd_bytes(r, name) : NULL;
     if (!chain || memchr(chain, 0, name))
@@ -177,19 +205,19 @@ static int parse_head(const uint8_t *data, size_t n, struct sk_frame_head *h, si
     struct sk_rd r = sk_rd_init(data, n);
     *h = (struct sk_frame_head){0};
     uint32_t magic = sk_rd_u32(&r);
-    if (magic != MAGIC && magic != SHORT)
+    if (magic != MAGIC && magic != SHORT && magic != LOSSLESS)
         return sk_fail(err, SAIKAI_EFORMAT,
-                       "not a frame of encoded pieces (\"SKS1\" or \"SKS2\" is missing)");
-    h->is_short = magic == SHORT;
+                       "not a frame of encoded pieces (\"SKS1\", \"SKS2\" or \"SKS3\" is missing)");
+    h->form = magic == MAGIC ? SK_FRAME_LONG : magic == SHORT ? SK_FRAME_BOUNDED : SK_FRAME_LOSSLESS;
     h->array.type = sk_rd_u8(&r);
     h->array.ndims = sk_rd_u8(&r);
     if (r.bad || !sk_type_size(h->array.type) || h->array.ndims > SAIKAI_MAX_DIMS)
         return damaged(err);
-    (h->is_short ? parse_short : parse_long)(&r, h);
+    (h->form ? parse_short : parse_long)(&r, h);
     size_t body = n - sk_rd_left(&r);
     uint64_t hash = r.bad ? 0 : sk_hash64(data, body);
-    uint64_t kept = h->is_short ? sk_rd_u32(&r) : sk_rd_u64(&r);
-    if (r.bad || (h->is_short ? (uint32_t)hash : hash) != kept || !h->piece_bytes ||
+    uint64_t kept = h->form ? sk_rd_u32(&r) : sk_rd_u64(&r);
+    if (r.bad || (h->form ? (uint32_t)hash : hash) != kept || !h->piece_bytes ||
         h->bound.kind > SK_BOUND_PSNR || sk_array_size_bytes(&h->array) == (size_t)-1)
         return damaged(err);
     *used = n - sk_rd_left(&r);
@@ -208,25 +236,41 @@ int sk_frame_get_head(sk_stream_source *source, void *arg, uint64_t *at, uint64_
     return rc;
 }
 
-int sk_frame_get_piece(sk_stream_source *source, void *arg, uint64_t *at, uint64_t n, int is_short,
+static void parse_lossless_piece(struct sk_rd *r, struct sk_frame_piece *p)
+{
+    uint64_t word = get_number(r);
+    *p = (struct sk_frame_piece){.size = word >> 1, .mode = word & 1 ? SK_FRAME_RAW : SK_FRAME_CHAIN, .has_content = !(word & 1)};
+    p->content = p->has_content ? sk_rd_u64(r) : 0;
+    p->hash = sk_rd_u64(r);
+}
+
+static void parse_piece(struct sk_rd *r, int is_short, struct sk_frame_piece *p)
+{
+    uint64_t word = is_short ? get_number(r) : sk_rd_u64(r);
+    p->size = is_short ? word >> SHORT_BITS : word & (((uint64_t)1 << SIZE_BITS) - 1);
+    p->mode = (int)(is_short ? word & (MEASURED - 1) : word >> SIZE_BITS);
+    p->has_content = is_short ? p->mode == SHORT_WITH_CONTENT && word & MEASURED : p->mode / WITH_CONTENT == 1;
+    p->mode = !p->has_content ? p->mode : is_short ? SK_FRAME_EXACT : p->mode % WITH_CONTENT;
+    p->content = p->has_content ? sk_rd_u64(r) : 0;
+    p->max_error = p->has_content ? 0 : !is_short || word & MEASURED ? sk_rd_f64(r) : NAN;
+    p->hash = sk_rd_u64(r);
+}
+
+int sk_frame_get_piece(sk_stream_source *source, void *arg, uint64_t *at, uint64_t n, enum sk_frame_form form,
                        struct sk_frame_piece *p, struct saikai_error *err)
 {
     uint8_t data[SK_FRAME_PIECE_MOST];
-    size_t most = is_short ? sizeof data : LONG_PIECE, got = n - *at < most ? (size_t)(n - *at) : most;
-    if (got < (is_short ? SK_FRAME_PIECE_LEAST : LONG_PIECE))
+    size_t most = form ? sizeof data : LONG_PIECE, got = n - *at < most ? (size_t)(n - *at) : most;
+    if (got < (form ? SK_FRAME_PIECE_LEAST : LONG_PIECE))
         return sk_fail(err, SAIKAI_EDAMAGED, "the frame is truncated");
     int rc = source(arg, *at, data, got, err);
     if (rc)
         return rc;
     struct sk_rd r = sk_rd_init(data, got);
-    uint64_t word = is_short ? get_number(&r) : sk_rd_u64(&r);
-    p->size = is_short ? word >> SHORT_BITS : word & (((uint64_t)1 << SIZE_BITS) - 1);
-    p->mode = (int)(is_short ? word & (MEASURED - 1) : word >> SIZE_BITS);
-    p->has_content = is_short ? p->mode == SHORT_WITH_CONTENT && word & MEASURED : p->mode / WITH_CONTENT == 1;
-    p->mode = !p->has_content ? p->mode : is_short ? SK_FRAME_EXACT : p->mode % WITH_CONTENT;
-    p->content = p->has_content ? sk_rd_u64(&r) : 0;
-    p->max_error = p->has_content ? 0 : !is_short || word & MEASURED ? sk_rd_f64(&r) : NAN;
-    p->hash = sk_rd_u64(&r);
+    if (form == SK_FRAME_LOSSLESS)
+        parse_lossless_piece(&r, p);
+    else
+        parse_piece(&r, form == SK_FRAME_BOUNDED, p);
     *at += got - sk_rd_left(&r);
     if (r.bad)
         return sk_fail(err, SAIKAI_EDAMAGED, "the frame is truncated");

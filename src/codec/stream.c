@@ -35,7 +35,9 @@ struct encoder {
     sk_stream_sink *sink;
     void *arg;
     struct sk_stream_info info;
-    int is_short; /* the frame's form */
+    enum sk_frame_form form;
+    struct sk_buf head;   /* of the frame */
+    int one;              /* piece, of which the form depends: the head is written with it */
     pthread_mutex_t lock;
     pthread_cond_t moved;
     struct slot *slot;
@@ -50,8 +52,7 @@ static const char *name_of(const char *what)
     return what ? what : "array";
 }
 
-static int piece_error(struct saikai_error *err, const char *what, uint64_t i,
-                       const struct sk_cut_piece *p)
+static int piece_error(struct saikai_error *err, const char *what, uint64_t i, const struct sk_cut_piece *p)
 {
     int code = err->code;
     sk_error_prefix(err, "%s, piece %llu (rows %llu to %llu)", name_of(what), (unsigned long long)i,
@@ -86,11 +87,16 @@ static int verify_piece(struct encoder *e, const struct sk_cut_piece *p, struct 
     double allowed = b->kind == SK_BOUND_ABS ? b->value : b->value * e->opt.codec.range;
     int limited = b->kind == SK_BOUND_ABS || b->kind == SK_BOUND_REL;
     if (!rc && !exact && (!lossy || (limited && !(most <= allowed))))
-        rc = sk_fail(err, SAIKAI_EBOUND, "chain '%s' came back with an error of %g", e->chain.name,
-                     most);
+        rc = sk_fail(err, SAIKAI_EBOUND, "chain '%s' came back with an error of %g", e->chain.name, most);
     s->head.max_error = most;
     free(y);
     return rc;
+}
+
+/* Bytes that the frame has less where its one piece is kept exactly. */
+static size_t spared_of(const struct encoder *e)
+{
+    return e->one ? SK_FRAME_BOUND : 0;
 }
 
 /* Keep the piece exactly, where that takes fewer bytes than were made of it; but not where time counts for more, since it would take
@@ -99,17 +105,17 @@ static int encode_exact(const struct encoder *e, const struct sk_cut_piece *p, s
                         size_t *size, struct saikai_error *err)
 {
     const struct sk_codec_ops *exact = &sk_codec_predict;
+    enum { SMALL = 16 << 10 }; /* tried as quickly as thought about */
     size_t room = exact->max_encoded(&p->array), n = 0;
     if (e->opt.bare || !sk_chain_lossy(&e->chain) || e->chain.step[0] == &sk_codec_quick || e->opt.codec.bound.kind == SK_BOUND_NONE ||
         !(exact->types >> p->array.type & 1) || room == (size_t)-1 ||
-        !sk_exactly_may_win(&p->array, e->in + p->offset, *size))
+        (p->size > SMALL && !sk_exactly_may_win(&p->array, e->in + p->offset, *size + spared_of(e))))
         return SK_FRAME_CHAIN;
     uint8_t *out = malloc(room);
     if (!out)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for an encoded piece of %zu bytes", room);
-    int rc = exact->encode(&p->array, e->in + p->offset, &(struct sk_codec_options){0}, out, room,
-                           &n, err);
-    if (!rc && n < *size) {
+    int rc = exact->encode(&p->array, e->in + p->offset, &(struct sk_codec_options){0}, out, room, &n, err);
+    if (!rc && n < *size + spared_of(e) && n < p->size) {
         free(s->data);
         s->data = out;
         s->cap = room;
@@ -118,6 +124,36 @@ static int encode_exact(const struct encoder *e, const struct sk_cut_piece *p, s
     }
     free(out);
     return rc ? rc : SK_FRAME_CHAIN;
+}
+
+/* The frame's header, and what it says. */
+static int begin_frame(struct encoder *e, const struct sk_array *a, struct saikai_error *err)
+{
+    const struct sk_codec_options *c = &e->opt.codec;
+    struct sk_frame_head h = {.array = *a, .bound = c->bound, .range = c->range, .piece_bytes = e->opt.piece_bytes, .pieces = e->cut.pieces};
+    h.form = e->form = sk_frame_form_of(a, !sk_chain_lossy(&e->chain), &c->bound);
+    memcpy(h.chain, e->chain.name, sizeof h.chain);
+    e->head.len = 0;
+    sk_frame_put_head(&e->head, &h);
+    e->info = (struct sk_stream_info){.array = *a, .bound = c->bound, .range = c->range};
+    memcpy(e->info.chain, e->chain.name, sizeof h.chain);
+    e->info.pieces = e->cut.pieces;
+    e->info.raw_bytes = sk_array_size_bytes(a);
+    e->info.encoded_bytes = e->opt.bare ? 0 : e->head.len;
+    return sk_buf_ok(&e->head) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a frame's header");
+}
+
+/* What is all kept exactly bears no bound: the frame is the one that it has without. */
+static int without_bound(struct encoder *e, struct saikai_error *err)
+{
+    int rc = sk_chain_parse(sk_codec_predict.name, &e->chain, err);
+    struct sk_cut usual;
+    size_t bytes = sk_cut_default_bytes(&e->cut.whole);
+    if (bytes < e->opt.piece_bytes && !sk_cut_init(&usual, &e->cut.whole, bytes) && usual.pieces == e->cut.pieces)
+        e->opt.piece_bytes = bytes;
+    e->opt.codec.bound = (struct sk_bound){0};
+    e->opt.codec.range = 0;
+    return rc ? rc : begin_frame(e, &e->cut.whole, err);
 }
 
 static int encode_piece(struct encoder *e, uint64_t i, struct slot *s, struct saikai_error *err)
@@ -135,17 +171,26 @@ static int encode_piece(struct encoder *e, uint64_t i, struct slot *s, struct sa
     }
     int rc = sk_chain_encode(&e->chain, &p.array, e->in + p.offset, &e->opt.codec, s->data, s->cap,
                              &size, err);
-    int raw = !e->opt.bare && (rc == SAIKAI_EBOUND || (!rc && size >= p.size));
-    int mode = raw ? SK_FRAME_RAW : rc ? rc : encode_exact(e, &p, s, &size, err);
+    int raw = !e->opt.bare && (rc == SAIKAI_EBOUND || (!rc && size + spared_of(e) >= p.size));
+    size = raw ? p.size : size;
+    int mode = rc && !raw ? rc : encode_exact(e, &p, s, &size, err);
     if (mode < 0)
         return piece_error(err, e->opt.what, i, &p);
+    raw = raw && mode == SK_FRAME_CHAIN;
+    mode = raw ? SK_FRAME_RAW : mode;
     s->from = raw ? e->in + p.offset : s->data;
-    s->head = (struct sk_frame_piece){.size = raw ? p.size : size, .mode = mode};
+    s->head = (struct sk_frame_piece){.size = size, .mode = mode};
     s->head.max_error = mode != SK_FRAME_CHAIN || !sk_chain_lossy(&e->chain) ? 0 : NAN;
     if (e->opt.verify && !raw) {
         rc = verify_piece(e, &p, s, err);
         if (rc)
             return piece_error(err, e->opt.what, i, &p);
+    }
+    if (e->one && mode != SK_FRAME_CHAIN) {
+        s->head.mode = mode == SK_FRAME_EXACT ? SK_FRAME_CHAIN : mode;
+        rc = without_bound(e, err);
+        if (rc)
+            return rc;
     }
     s->head.has_content = !raw && !e->opt.bare && (mode == SK_FRAME_EXACT || !sk_chain_lossy(&e->chain));
     s->head.content = s->head.has_content ? sk_hash64(e->in + p.offset, p.size) : 0;
@@ -158,8 +203,9 @@ static int write_slot(struct encoder *e, const struct slot *s, uint64_t *written
                       struct saikai_error *err)
 {
     uint8_t head[SK_FRAME_PIECE_MOST];
-    size_t n = e->opt.bare ? 0 : sk_frame_put_piece(head, &s->head, e->is_short);
-    int rc = n ? e->sink(e->arg, head, n, err) : 0;
+    size_t n = e->opt.bare ? 0 : sk_frame_put_piece(head, &s->head, e->form);
+    int rc = e->one ? e->sink(e->arg, e->head.data, e->head.len, err) : 0;
+    rc = rc || !n ? rc : e->sink(e->arg, head, n, err);
     *written = n + s->head.size;
     return rc ? rc : e->sink(e->arg, s->from, (size_t)s->head.size, err);
 }
@@ -226,9 +272,8 @@ size_t sk_stream_pieces_of(const char *chain, const struct sk_array *a, const vo
     return sk_repeats_beyond(a, in, bytes, large) ? large : sk_steps_reach(a, in, bytes, large);
 }
 
-/* Everything the pieces need to know; the frame's header is in *head. */
-static int prepare(struct encoder *e, const char *chain, const struct sk_array *a,
-                   struct sk_buf *head, struct saikai_error *err)
+/* Everything the pieces need to know, and the frame's header. */
+static int prepare(struct encoder *e, const char *chain, const struct sk_array *a, struct saikai_error *err)
 {
     struct sk_codec_options *c = &e->opt.codec;
     int rc = sk_chain_parse(chain, &e->chain, err);
@@ -241,21 +286,14 @@ static int prepare(struct encoder *e, const char *chain, const struct sk_array *
     if (sk_cut_init(&e->cut, a, e->opt.piece_bytes))
         return sk_fail(err, SAIKAI_EINVAL, "%s: an array of type %d and %d dimensions has no size",
                        name_of(e->opt.what), a->type, a->ndims);
+    if (!sk_chain_lossy(&e->chain))
+        c->bound = (struct sk_bound){0}, c->range = 0;
     if (c->bound.kind != SK_BOUND_NONE && c->range <= 0 && sk_type_is_float(a->type))
         c->range = sk_measure_range(a->type, e->in, sk_array_size_bytes(a), e->opt.threads);
-    if (!sk_chain_lossy(&e->chain))
-        c->bound = (struct sk_bound){0};
-    struct sk_frame_head h = {.array = *a, .bound = c->bound, .range = c->range};
-    h.piece_bytes = e->opt.piece_bytes, h.pieces = e->cut.pieces;
-    h.is_short = e->is_short = c->bound.kind != SK_BOUND_NONE;
-    memcpy(h.chain, e->chain.name, sizeof h.chain);
-    sk_frame_put_head(head, &h);
-    e->info = (struct sk_stream_info){.array = *a, .bound = c->bound, .range = c->range};
-    memcpy(e->info.chain, e->chain.name, sizeof h.chain);
-    e->info.pieces = e->cut.pieces;
-    e->info.raw_bytes = sk_array_size_bytes(a);
-    e->info.encoded_bytes = e->opt.bare ? 0 : head->len;
-    return sk_buf_ok(head) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a frame's header");
+    if (!e->cut.pieces && c->bound.kind != SK_BOUND_NONE)
+        return without_bound(e, err);
+    e->one = e->cut.pieces == 1 && c->bound.kind != SK_BOUND_NONE && !e->opt.bare;
+    return begin_frame(e, a, err);
 }
 
 int sk_stream_encode(const char *chain, const struct sk_array *a, const void *in,
@@ -263,10 +301,9 @@ int sk_stream_encode(const char *chain, const struct sk_array *a, const void *in
                      struct sk_stream_info *info, struct saikai_error *err)
 {
     struct encoder e = {.in = in, .sink = sink, .arg = arg};
-    struct sk_buf head = {0};
     if (opt)
         e.opt = *opt;
-    int rc = prepare(&e, chain, a, &head, err);
+    int rc = prepare(&e, chain, a, err);
     if (rc)
         goto out;
     int threads = sk_team_size(e.opt.threads, e.cut.pieces);
@@ -276,7 +313,7 @@ int sk_stream_encode(const char *chain, const struct sk_array *a, const void *in
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for %u pieces", e.slots);
         goto out;
     }
-    rc = e.opt.bare ? 0 : sink(arg, head.data, head.len, err);
+    rc = e.opt.bare || e.one ? 0 : sink(arg, e.head.data, e.head.len, err);
     if (rc)
         goto out;
     pthread_mutex_init(&e.lock, NULL);
@@ -293,7 +330,7 @@ out:
     for (unsigned i = 0; e.slot && i < e.slots; i++)
         free(e.slot[i].data);
     free(e.slot);
-    sk_buf_free(&head);
+    sk_buf_free(&e.head);
     return rc;
 }
 
@@ -455,7 +492,7 @@ static int find_pieces(struct decoder *d, const struct sk_frame_head *h, uint64_
         return sk_fail(err, SAIKAI_ENOMEM, "%s: no memory for %llu pieces", name_of(d->what),
                        (unsigned long long)h->pieces);
     for (uint64_t i = 0; i < h->pieces; i++) {
-        int rc = sk_frame_get_piece(d->source, d->arg, &at, n, h->is_short, &d->piece[i], err);
+        int rc = sk_frame_get_piece(d->source, d->arg, &at, n, h->form, &d->piece[i], err);
         d->at[i] = at;
         if (rc) {
             struct sk_cut_piece p = sk_cut_piece(&d->cut, i);
@@ -540,7 +577,7 @@ int sk_stream_info(sk_stream_source *source, void *arg, uint64_t n, struct sk_st
     s.raw_bytes = sk_array_size_bytes(&h.array);
     for (uint64_t i = 0; i < h.pieces; i++) {
         struct sk_frame_piece p;
-        rc = sk_frame_get_piece(source, arg, &at, n, h.is_short, &p, err);
+        rc = sk_frame_get_piece(source, arg, &at, n, h.form, &p, err);
         if (rc)
             return rc;
         at += p.size;

@@ -17,7 +17,8 @@
  *   u64 size (bits 0…55) and mode (bits 56…63; 0 chain, 1 raw, 2 predict, and 4: of what is kept
  * exactly) | f64 largest error, NaN: not measured; with 4: u64 XXH3 of the values | u64 XXH3 of these 16 bytes, the piece's number (u64) and the XXH3 of data (u64) |
  * data clang-format on
- * A chain with a bound gets a shorter form of both headers ("SKS2", docs/format.md). */
+ * Chains with a bound and those without loss get shorter forms of both headers ("SKS2", "SKS3", docs/format.md); the one above is of
+ * bytes without dimensions and of chains that lose something without a bound. */
 #ifndef SK_CODEC_STREAM_H
 #define SK_CODEC_STREAM_H
 

@@ -52,7 +52,7 @@ static enum magic magic_of(const uint8_t *p, size_t n)
         return HDF5;
     if (n >= 4 && !memcmp(p, "CDF", 3) && (p[3] == 1 || p[3] == 2 || p[3] == 5))
         return NETCDF;
-    if (n >= 4 && (!memcmp(p, "SKS1", 4) || !memcmp(p, "SKS2", 4)))
+    if (n >= 4 && (!memcmp(p, "SKS1", 4) || !memcmp(p, "SKS2", 4) || !memcmp(p, "SKS3", 4)))
         return FRAME;
     return RAW;
 }

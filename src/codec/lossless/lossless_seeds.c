@@ -65,7 +65,8 @@ static int seed_frame(const char *dir, const char *chain, const struct sk_array 
     void *x = malloc(sk_array_size_bytes(a));
     sk_sample_fill(kind, a, x, 1);
     int rc = sk_stream_encode_buf(chain, a, x, &opt, &b, NULL, NULL);
-    snprintf(name, sizeof name, "%s-%s-%s", chain, sk_sample_name(kind), sk_type_name(a->type));
+    /* the first form is in the corpus under the names without it */
+    snprintf(name, sizeof name, "%s%s-%s-%s", b.len > 4 && b.data[3] == '3' ? "short-" : "", chain, sk_sample_name(kind), sk_type_name(a->type));
     rc = rc ? rc : save(dir, "frame_fuzz", name, &b);
     sk_buf_free(&b);
     free(x);
