@@ -326,10 +326,11 @@ static void add_gain(struct gain *g, double over)
     g->n++;
 }
 
-static double stream_ratio(const struct entry *e, const char *chain)
+static double stream_ratio(const struct entry *e, const char *chain, size_t piece_bytes)
 {
     struct sk_buf b = {0};
-    int rc = sk_stream_encode_buf(chain, &e->a, e->data, NULL, &b, NULL, NULL);
+    const struct sk_stream_options how = {.piece_bytes = piece_bytes};
+    int rc = sk_stream_encode_buf(chain, &e->a, e->data, &how, &b, NULL, NULL);
     double ratio = rc ? 0 : (double)e->size / (double)b.len;
     sk_buf_free(&b);
     return ratio;
@@ -345,13 +346,13 @@ static int print_chosen(const struct settings *s, const struct entry *e, const s
     fprintf(s->json, "  \"chooser\": [");
     for (int i = 0; i < arrays; i++) {
         struct sk_choice c;
-        double best = 0, chosen = sk_choose(&e[i].a, e[i].data, NULL, &c, NULL) ? 0 : stream_ratio(&e[i], c.chain);
-        double standard = stream_ratio(&e[i], sk_default_chain(e[i].a.type));
+        double best = 0, chosen = sk_choose(&e[i].a, e[i].data, NULL, &c, NULL) ? 0 : stream_ratio(&e[i], c.chain, c.piece_bytes);
+        double standard = stream_ratio(&e[i], sk_default_chain(e[i].a.type), 0);
         rc |= !(chosen > 0) || !(standard > 0) ? -1 : 0;
         for (int k = 0; k < N_CHAINS; k++)
             best = fmax(best, r[i][k].ratio);
         const double over[] = {chosen / e[i].peer_ratio, chosen / r[i][REFERENCE].ratio, chosen / best,
-                               standard / e[i].peer_ratio, standard / stream_ratio(&e[i], "fast"), standard / chosen};
+                               standard / e[i].peer_ratio, standard / stream_ratio(&e[i], "fast", 0), standard / chosen};
         for (size_t k = 0; k < sizeof g / sizeof *g; k++)
             add_gain(&g[k], over[k]);
         if (!s->quiet)

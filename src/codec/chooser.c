@@ -260,6 +260,40 @@ static double share_of_pieces(struct contest *c, const void *in, const char *tex
     return try_once(&chain, &s, &o, &c->scratch, &size, &seconds) ? 1 : size / (double)s.total + (double)strlen(text) / c->total; /* a frame names it */
 }
 
+/* What all of the array takes in pieces of so many bytes; more than anything where it cannot be told. */
+static double all_pieces(struct contest *c, const void *in, const struct sk_chain *chain, size_t bytes)
+{
+    const struct sk_codec_options o = {.bound = sk_chain_lossy(chain) ? c->opt->bound : (struct sk_bound){0}, .range = c->opt->range};
+    struct sk_cut cut;
+    double sum = 0;
+    if (sk_cut_init(&cut, c->a, bytes))
+        return INFINITY;
+    for (uint64_t i = 0; i < cut.pieces; i++) {
+        const struct sk_cut_piece p = sk_cut_piece(&cut, i);
+        const struct sample one = {.array = {p.array}, .data = {(const uint8_t *)in + p.offset}, .size = {p.size}, .n = 1, .total = p.size};
+        double size, seconds;
+        if (try_once(chain, &one, &o, &c->scratch, &size, &seconds))
+            return INFINITY;
+        sum += size;
+    }
+    return sum;
+}
+
+/* What is cut for the sake of threads may take more for it: an array that is not large is left whole where that is smaller. General compressors only
+ * have more to refer to then; prediction is asked. */
+static void choose_pieces(struct contest *c, const void *in)
+{
+    const double better = 0.999;
+    const struct sk_stream_options how = {.codec = {.bound = c->opt->bound, .range = c->opt->range}};
+    const size_t cut = sk_stream_pieces_of(c->out->chain, c->a, in, &how), whole = sk_cut_bounded_bytes(c->a);
+    struct sk_chain chain;
+    if (c->total <= (double)cut || c->total > (double)whole || sk_chain_parse(c->out->chain, &chain, NULL))
+        return;
+    const int general = !strncmp(chain.name, "zstd", 4) || !strncmp(chain.name, "shuffle", 7);
+    if (general || all_pieces(c, in, &chain, whole) < better * all_pieces(c, in, &chain, cut))
+        c->out->piece_bytes = whole;
+}
+
 /* Small pieces misjudge what whole ones leave, and some places what others do: those that are close to the smallest are compared once more. */
 static void compare_close(struct contest *c, const void *in)
 {
@@ -312,8 +346,10 @@ int sk_choose(const struct sk_array *a, const void *in, const struct sk_chooser_
     if (!rc && !c.opt->candidates && c.opt->bound.kind != SK_BOUND_NONE &&
         sk_type_is_float(a->type))
         enter_all(&c, lossy);
-    if (!rc && !(c.opt->bandwidth > 0) && c.total > 0)
+    if (!rc && !(c.opt->bandwidth > 0) && c.total > 0) {
         compare_close(&c, in);
+        choose_pieces(&c, in);
+    }
     free(c.scratch.data);
     if (!rc)
         *out = best;

@@ -5,7 +5,8 @@
  * time to compress. The chooser encodes a sample of the variable with each candidate, measures C
  * and T = size / bandwidth, and takes the smallest C + T, with "raw" (C + T = N) among the
  * candidates. Where size alone counts, those that come close to the smallest are compared once more, by
- * whole pieces as the array will be cut: all of a small array, 4 MiB of others. */
+ * whole pieces as the array will be cut: all of a small array, 4 MiB of others. An array of no more than 16 MiB then stays in one
+ * piece where that takes less. */
 #ifndef SK_CODEC_CHOOSER_H
 #define SK_CODEC_CHOOSER_H
 
@@ -23,6 +24,7 @@ struct sk_chooser_options {
 
 struct sk_choice {
     char chain[SK_CHAIN_NAME]; /* with levels: for sk_stream_encode */
+    size_t piece_bytes;        /* of a stream, where only size counts and the usual pieces are not the best; else 0 */
     double ratio;              /* original / encoded, on the sample */
     double encode_rate;        /* bytes/s of one thread, on the sample */
     double n_seconds;          /* N, T and C of the whole variable; 0 when bandwidth is 0 */

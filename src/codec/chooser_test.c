@@ -3,6 +3,7 @@
 #include "codec/chooser.h"
 
 #include "base/types.h"
+#include "codec/cut.h"
 #include "codec/samples.h"
 #include "codec/stream.h"
 #include "codec/array.h"
@@ -11,6 +12,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +138,35 @@ static void no_peer_is_more_than_a_percent_smaller(void **state)
     fclose(index);
 }
 
+/* Waves in three dimensions, of three pieces in time: where only size counts, they stay whole where that leaves less; where time counts, and where
+ * they are small anyway, pieces are the usual ones. */
+static void an_array_stays_whole_where_that_is_smaller(void **state)
+{
+    const struct sk_array a = {SAIKAI_F32, 3, {64, 96, 128}}, small = {SAIKAI_F32, 2, {96, 128}};
+    const struct sk_chooser_options size = {.candidates = "predict"}, time = {.candidates = "predict", .bandwidth = SLOW};
+    const size_t n = 64 * 96 * 128;
+    float *x = malloc(n * sizeof *x);
+    struct sk_choice c;
+    struct sk_buf usual = {0}, chosen = {0};
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        double u = (double)(i % 128), v = (double)(i / 128 % 96), w = (double)(i / 128 / 96);
+        x[i] = (float)(3 + sin(0.11 * u + 0.05 * v + 0.03 * w) + sin(0.07 * v - 0.09 * u + 0.05 * w) + 0.5 * cos(0.041 * u + 0.023 * v - 0.08 * w));
+    }
+    assert_int_equal(sk_choose(&a, x, &size, &c, NULL), 0);
+    assert_int_equal(c.piece_bytes, sk_cut_bounded_bytes(&a));
+    assert_int_equal(sk_stream_encode_buf("predict", &a, x, NULL, &usual, NULL, NULL), 0);
+    assert_int_equal(sk_stream_encode_buf("predict", &a, x, &(struct sk_stream_options){.piece_bytes = c.piece_bytes}, &chosen, NULL, NULL), 0);
+    assert_true(chosen.len < usual.len);
+    assert_int_equal(sk_choose(&a, x, &time, &c, NULL), 0);
+    assert_int_equal(c.piece_bytes, 0);
+    assert_int_equal(sk_choose(&small, x, &size, &c, NULL), 0);
+    assert_int_equal(c.piece_bytes, 0);
+    sk_buf_free(&usual);
+    sk_buf_free(&chosen);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +175,7 @@ int main(void)
         cmocka_unit_test(an_endless_disk_wants_no_work),
         cmocka_unit_test(candidates_can_be_named),
         cmocka_unit_test(every_type_has_a_default),
+        cmocka_unit_test(an_array_stays_whole_where_that_is_smaller),
         cmocka_unit_test(no_peer_is_more_than_a_percent_smaller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,9 +90,9 @@ static int report_json(struct cli *cli, const struct sk_stream_info *info, doubl
     return cli_print_json(cli, &j, CLI_OK);
 }
 
-/* The chain to use: what was named, what a sample of the array says ("auto"), or the default of
+/* The chain to use, and what pieces it wants: what was named, what a sample of the array says ("auto"), or the default of
  * bound and type. */
-static int pick(const char *codec, const struct cli_array *in, const struct sk_stream_options *opt,
+static int pick(const char *codec, const struct cli_array *in, struct sk_stream_options *opt,
                 uint64_t bandwidth, char chain[SK_CHAIN_NAME], struct saikai_error *err)
 {
     int real = sk_type_is_float(in->array.type), bounded = opt->codec.bound.kind != SK_BOUND_NONE;
@@ -104,6 +104,8 @@ static int pick(const char *codec, const struct cli_array *in, const struct sk_s
         int rc = sk_choose(&in->array, in->data, &how, &choice, err);
         if (!rc)
             snprintf(chain, SK_CHAIN_NAME, "%s", choice.chain);
+        if (!rc && !opt->piece_bytes)
+            opt->piece_bytes = choice.piece_bytes;
         return rc;
     }
     if (!codec)

@@ -149,6 +149,7 @@ int sk_coding_write(const struct sk_coding_policy *p, const char *path, const st
         struct sk_chooser_options o = {.bandwidth = p->bandwidth, .threads = p->threads, .bound = wishes[i].bound};
         rc = sk_choose(&a, pieces[i].data, &o, &choice[i], err);
         coding[i].chain = choice[i].chain;
+        coding[i].opt.piece_bytes = choice[i].piece_bytes;
     }
     if (!rc)
         rc = sk_container_write(path, h, pieces, coding, count, sync, NULL, NULL, err);
