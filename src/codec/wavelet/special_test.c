@@ -277,7 +277,7 @@ static void fill_values_are_out_of_a_psnr(void **unused)
 static void a_coast_that_moves_slowly_is_cheap(void **unused)
 {
     (void)unused;
-    enum { PLANES = 24, ROWS = 60, ROW = 80, N = PLANES * ROWS * ROW };
+    enum { STACK = 24, ROWS = 60, ROW = 80, N = STACK * ROWS * ROW };
     struct sk_fill_stretch r[SK_FILL_STRETCHES];
     double *x = malloc(N * sizeof *x);
     assert_non_null(x);
