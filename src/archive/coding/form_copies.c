@@ -7,7 +7,7 @@ static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct
 {
     const struct sk_part *e = sk_part_previous(c, i);
     (void)r;
-    return sk_copies_put(e ? e->raw : NULL, e ? e->size_bytes : 0, parts[i].raw, parts[i].size_bytes, out, err);
+    return sk_copies_put(e ? e->raw : NULL, e ? e->size_bytes : 0, parts[i].raw, parts[i].size_bytes, c->copies, out, err);
 }
 
 static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd *in, struct saikai_error *err)

@@ -8,6 +8,7 @@
 #ifndef SK_ARCHIVE_CODING_PART_H
 #define SK_ARCHIVE_CODING_PART_H
 
+#include "codec/copies/copies.h"
 #include "codec/general/general.h"
 #include "codec/rows/frames.h"
 #include "codec/rows/rows.h"
@@ -91,6 +92,8 @@ struct sk_coder {
     const struct sk_part *const *previous;
     /* for encoding a part after the one below: for each of its segments about where in that one it was; NULL: in the same place */
     const uint64_t *places;
+    /* for encoding a part by copies: what knows where to look for them; NULL: it is made */
+    struct sk_copies_finder *copies;
     /* all parts of the block that the one that is decoded next takes from */
     const struct sk_part *below;
     int below_count;

@@ -11,10 +11,8 @@
 #include "base/order.h"
 #include "base/types.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* What one comparison at a time works with. */
 struct seat {
@@ -232,10 +230,17 @@ static int bytes_may_be_less(struct seat *s, const struct sk_part *p, const stru
     return after < (rows ? HARDLY : PERHAPS) * now && (!rows || after < SOME * alone);
 }
 
+/* 1: alone it hardly shrinks, as what has been compressed. */
+static int is_dense(const struct sk_part *p, const struct by_itself *alone)
+{
+    static const double DENSE = 0.97;
+    return alone->data && (double)alone->bytes > DENSE * (double)p->size_bytes;
+}
+
 /* Whether a part, which takes so many bytes by now, is to be made as bytes after those below, too. */
 static int ask_as_bytes(struct seat *s, const struct sk_part *p, const struct sk_after_chance *c, const struct by_itself *alone, const struct sk_part *below, size_t now)
 {
-    static const double CHANGED = 0.85, DENSE = 0.97, REPEATS = 1.0 / 64;
+    static const double CHANGED = 0.85, REPEATS = 1.0 / 64;
     const struct sk_recipe *r = c->alone;
     if (sk_after_is_plain(c, 0))
         return 1;
@@ -243,28 +248,42 @@ static int ask_as_bytes(struct seat *s, const struct sk_part *p, const struct sk
         return c->numbers && sk_after_is_clear(c) && sk_after_moved(&s->room, p, below);
     /* what filters and records make of bytes is not told by a piece, but that they have been compressed already; where numbers take much less than alone, they
      * have changed, and bytes are others */
-    int dense = alone->data && (double)alone->bytes > DENSE * (double)p->size_bytes;
     double by_itself = alone->data ? (double)alone->bytes : sk_after_alone(c, now);
-    if (dense || ((r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter)) && (double)now > CHANGED * by_itself))
+    if (is_dense(p, alone) || ((r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter)) && (double)now > CHANGED * by_itself))
         return sk_after_repeats(p, below) > REPEATS;
     return bytes_may_be_less(s, p, c, below, (double)now);
 }
 
-/* A part as bytes after those below, where that is shorter than what it is by now: as copies from there, but for what records make of bytes. Of plain bytes, such as
- * text, where many short ones are found, a general compressor may leave less. */
-static int encode_as_bytes(struct sk_archive_delta *g, struct seat *s, struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below, size_t start,
+/* A part once more as copies of bytes below, where pieces say that little of it is new: else they take long to tell what a general compressor tells sooner. Their finder
+ * is the coder's then. *are: 1: it was made so. */
+static int encode_copies(struct seat *s, struct sk_part *p, const struct sk_part *const *below, size_t start, int *are, struct saikai_error *err)
+{
+    static const double MOSTLY_KNOWN = 0.25, WORSE = 2; /* pieces, which begin anew, take up to twice of what all of it takes */
+    static const struct sk_recipe copies = {.form = SK_FORM_COPIES};
+    size_t n = s->out.len, about;
+    int rc = sk_copies_about((*below)->raw, (*below)->size_bytes, p->raw, p->size_bytes, &s->room.coder.copies, &about, err);
+    *are = !rc && (double)about <= MOSTLY_KNOWN * (double)p->size_bytes && (n == start || (double)about < WORSE * (double)(n - start));
+    if (*are)
+        rc = encode_after(s, p, &copies, below, start, err);
+    sk_copies_done(s->room.coder.copies);
+    s->room.coder.copies = NULL;
+    s->copies |= *are && s->out.len != n;
+    return rc;
+}
+
+/* A part as bytes after those below, where that is shorter than what it is by now: as copies from there, but for what records make of bytes and what has been compressed,
+ * dense. Of plain bytes, such as text, where many short ones are found, a general compressor may leave less. */
+static int encode_as_bytes(struct sk_archive_delta *g, struct seat *s, struct sk_part *p, const struct sk_recipe *r, int dense, const struct sk_part *const *below, size_t start,
                            struct saikai_error *err)
 {
-    static const struct sk_recipe copies = {.form = SK_FORM_COPIES};
     struct sk_recipe by = sk_after_bytes(r);
-    int can = g->copies && by.form == SK_FORM_BYTES, plain = r->form == SK_FORM_BYTES && !r->filter && p->type == SAIKAI_U8, rc = 0;
-    if (!can || plain)
+    int can = g->copies && by.form == SK_FORM_BYTES && !dense, plain = r->form == SK_FORM_BYTES && !r->filter && p->type == SAIKAI_U8, are = 0, rc = 0;
+    if (can && !plain)
+        rc = encode_copies(s, p, below, start, &are, err);
+    if (!rc && !are)
         rc = encode_after(s, p, &by, below, start, err);
-    if (rc || !can)
-        return rc;
-    size_t n = s->out.len;
-    rc = encode_after(s, p, &copies, below, start, err);
-    s->copies |= s->out.len != n;
+    if (!rc && can && plain)
+        rc = encode_copies(s, p, below, start, &are, err);
     return rc;
 }
 
@@ -285,7 +304,7 @@ static int encode_part(struct sk_archive_delta *g, struct seat *s, struct sk_par
         rc = encode_after(s, p, &c->by, below, start, err);
     }
     if (!rc && ask_as_bytes(s, p, c, alone, *below, s->out.len - start))
-        rc = encode_as_bytes(g, s, p, r, below, start, err);
+        rc = encode_as_bytes(g, s, p, r, is_dense(p, alone), below, start, err);
     return rc;
 }
 
@@ -561,51 +580,4 @@ int sk_archive_delta_take(struct sk_archive_delta *g, size_t i, struct sk_part *
         b->previous = 0;
     leave_seat(g, s);
     return rc;
-}
-
-/* ---- which archive ---- */
-
-/* The directory of a file, as the disk knows it. */
-static int directory_of(const char *path, struct stat *st)
-{
-    const char *slash = strrchr(path, '/');
-    char dir[4096];
-    if (!slash)
-        return stat(".", st);
-    if ((size_t)(slash - path) + 2 > sizeof dir)
-        return -1;
-    memcpy(dir, path, (size_t)(slash - path) + 1);
-    dir[slash - path + 1] = 0;
-    return stat(dir, st);
-}
-
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-int sk_ska_plan_previous(struct sk_ska_plan *p, const char *out, const char *previous,
-                         struct saikai_error *err)
-{
-    struct stat a, b;
-    int rc = sk_opened_new(previous, &p->previous, err);
-    if (rc)
-        return rc;
-    if (p->opt.scheme != SK_SCHEME_AUTO)
-        sk_log(SK_LOG_WARN, "only the scheme 'auto' builds on another archive: this one stands alone, without %s", previous);
-    if (directory_of(previous, &a) || directory_of(out, &b))
-        return sk_fail_errno(err, errno, "cannot read the directories of %s and %s", previous, out);
-    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino || !strcmp(name_of(previous), name_of(out)))
-        return sk_fail(err, SAIKAI_EINVAL,
-                       "%s cannot build on %s: that must be another archive in the same directory",
-                       out, previous);
-    int most = p->opt.chain > 0 ? p->opt.chain : SK_CHAIN;
-    if (most > SK_SKA_MAX_DEPTH)
-        most = SK_SKA_MAX_DEPTH;
-    if (p->previous->a->depth >= (uint32_t)most) {
-        sk_opened_free(p->previous); /* enough in a row: this one stands alone */
-        p->previous = NULL;
-    }
-    return 0;
 }

@@ -29,7 +29,7 @@ static size_t told(const uint8_t *known, size_t n_known, const uint8_t *in, size
     struct sk_buf b = {0};
     uint8_t *out = malloc(n + 1);
     assert_non_null(out);
-    assert_int_equal(sk_copies_put(known, n_known, in, n, &b, NULL), 0);
+    assert_int_equal(sk_copies_put(known, n_known, in, n, NULL, &b, NULL), 0);
     assert_int_equal(sk_copies_get(known, n_known, b.data, b.len, out, n, NULL), 0);
     assert_true(!n || !memcmp(out, in, n));
     size_t left = b.len;
@@ -79,6 +79,60 @@ static void few_or_none(void **state)
     assert_true(told(some, 5, some, sizeof some) < 32);
 }
 
+/* Numbers of few values: many places begin alike, of which one is right. */
+static void one_of_many_alike(void **state)
+{
+    (void)state;
+    enum { MANY = 1200000 };
+    uint8_t *then = calloc(1, MANY), *now = malloc(MANY);
+    assert_true(then && now);
+    for (size_t i = 0; i < MANY; i += 4)
+        then[i] = any() % 50;
+    memcpy(now, then + MANY / 4, MANY / 4 * 3);
+    memcpy(now + MANY / 4 * 3, then, MANY / 4);
+    for (size_t i = 5000; i < MANY; i += 5000)
+        now[i] ^= 64;
+    assert_true(told(then, MANY, now, MANY) < 6000);
+    free(then);
+    free(now);
+}
+
+/* Pieces tell about what all of it takes, and their finder leaves what any leaves. */
+static void pieces_tell(void **state)
+{
+    (void)state;
+    enum { MANY = 1 << 20 };
+    uint8_t *then = malloc(MANY), *now = malloc(MANY);
+    assert_true(then && now);
+    fill(then, MANY);
+    for (int some = 0; some <= 4; some += 2) { /* so many of eight bytes are new */
+        struct sk_copies_finder *f;
+        struct sk_buf with = {0}, without = {0};
+        size_t about;
+        memcpy(now, then + 4096, MANY - 4096);
+        memcpy(now + MANY - 4096, then, 4096);
+        for (size_t i = 0; i < MANY; i++)
+            if (i % 64 < 8 * (size_t)some)
+                now[i] = any();
+        assert_int_equal(sk_copies_about(then, MANY, now, MANY, &f, &about, NULL), 0);
+        assert_int_equal(sk_copies_put(then, MANY, now, MANY, f, &with, NULL), 0);
+        assert_int_equal(sk_copies_put(then, MANY, now, MANY, NULL, &without, NULL), 0);
+        assert_true(with.len == without.len && !memcmp(with.data, without.data, with.len));
+        assert_true(about < 2 * with.len + MANY / 8 && 2 * about > with.len);
+        sk_copies_done(f);
+        sk_buf_free(&with);
+        sk_buf_free(&without);
+    }
+    struct sk_copies_finder *f;
+    size_t about = 1;
+    assert_int_equal(sk_copies_about(then, MANY, now, 1000, &f, &about, NULL), 0);
+    assert_int_equal(about, 0); /* soon told */
+    sk_copies_done(f);
+    sk_copies_done(NULL);
+    free(then);
+    free(now);
+}
+
 static void damage_is_told(void **state)
 {
     (void)state;
@@ -87,7 +141,7 @@ static void damage_is_told(void **state)
     fill(then, sizeof then);
     memcpy(now, then, sizeof now);
     fill(now + 700, 60);
-    assert_int_equal(sk_copies_put(then, sizeof then, now, sizeof now, &b, NULL), 0);
+    assert_int_equal(sk_copies_put(then, sizeof then, now, sizeof now, NULL, &b, NULL), 0);
     for (size_t n = 0; n < b.len; n++)
         assert_int_equal(sk_copies_get(then, sizeof then, b.data, n, out, sizeof out, NULL), SAIKAI_EDAMAGED);
     for (size_t i = 0; i < 8 * b.len; i++) {
@@ -102,6 +156,6 @@ static void damage_is_told(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(little_is_new), cmocka_unit_test(few_or_none), cmocka_unit_test(damage_is_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(little_is_new), cmocka_unit_test(few_or_none), cmocka_unit_test(one_of_many_alike), cmocka_unit_test(pieces_tell), cmocka_unit_test(damage_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

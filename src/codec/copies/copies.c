@@ -256,10 +256,9 @@ static double bits_of(uint32_t count[PLACES][256])
 }
 
 /* Whether new bytes are told better by their places. */
-static int is_by_place(const struct sk_copies_step *steps, size_t count, const uint8_t *in)
+static int is_by_place(const struct sk_copies_step *steps, size_t count, const uint8_t *in, size_t at)
 {
     uint32_t by_place[PLACES][256] = {{0}}, by_last[PLACES][256] = {{0}};
-    size_t at = 0;
     for (size_t i = 0; i < count; at += (size_t)steps[i].fresh + steps[i].copy, i++)
         for (size_t k = at; k < at + steps[i].fresh; k++) {
             by_place[k % PLACES][in[k]]++;
@@ -268,9 +267,8 @@ static int is_by_place(const struct sk_copies_step *steps, size_t count, const u
     return bits_of(by_place) < bits_of(by_last);
 }
 
-static void put_steps(struct state *s, struct sk_copies_step *steps, size_t count, const uint8_t *in, size_t n)
+static void put_steps(struct state *s, struct sk_copies_step *steps, size_t count, const uint8_t *in, size_t at, size_t n)
 {
-    size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         struct sk_copies_step *x = &steps[i];
         code_number(&s->c, fresh_of(s, at), x->fresh);
@@ -284,24 +282,61 @@ static void put_steps(struct state *s, struct sk_copies_step *steps, size_t coun
     }
 }
 
-int sk_copies_put(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n, struct sk_buf *out, struct saikai_error *err)
+void sk_copies_done(struct sk_copies_finder *f)
 {
+    sk_copies_finder_free(f);
+}
+
+int sk_copies_about(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n, struct sk_copies_finder **finder, size_t *bytes, struct saikai_error *err)
+{
+    enum { LEAST = 512 << 10, PIECES = 32, PIECE = 2 << 10, SHARE = 64 };
+    struct models *m = NULL;
+    struct sk_buf out = {0};
+    struct state s = {.c = {.out = &out, .range = UINT32_MAX}, .before = before, .n_before = n_before};
+    size_t piece = n / (PIECES * SHARE) > PIECE ? n / (PIECES * SHARE) : PIECE, known = 0, all = 0;
+    *bytes = 0;
+    *finder = NULL;
+    if (n > SK_COPIES_MOST || n_before > SK_COPIES_MOST - n)
+        return sk_fail(err, SAIKAI_EINVAL, "too many bytes to be copies");
+    int rc = sk_copies_finder_new(before, n_before, in, n, finder);
+    for (size_t k = 0; k < PIECES && n >= LEAST && !rc; k++) {
+        size_t at = n / (2 * PIECES) * (2 * k + 1), count = 0;
+        struct sk_copies_step *steps = NULL;
+        rc = (!m && !(m = models_new())) || sk_copies_find(*finder, at, at + piece, 1, &steps, &count);
+        s.m = m;
+        s.by_place = k ? s.by_place : !rc && is_by_place(steps, count, in, at);
+        for (int again = 0; again < 2 && !rc; again++) { /* the chances are at first as they are behind as many bytes */
+            s.kept = (struct sk_copies_kept){{0}};
+            known = out.len;
+            put_steps(&s, steps, count, in, at, at + piece);
+        }
+        all += out.len - known;
+    }
+    *bytes = (size_t)((double)all / (double)(PIECES * piece) * (double)n);
+    free(m);
+    sk_buf_free(&out);
+    return rc ? sk_fail(err, SAIKAI_ENOMEM, "no memory to look for copies in %zu bytes", n) : 0;
+}
+
+int sk_copies_put(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n, struct sk_copies_finder *finder, struct sk_buf *out, struct saikai_error *err)
+{
+    struct sk_copies_finder *own = NULL;
     struct sk_copies_step *steps = NULL;
     size_t count = 0, start = out->len;
     struct models *m = NULL;
     if (n > SK_COPIES_MOST || n_before > SK_COPIES_MOST - n)
         return sk_fail(err, SAIKAI_EINVAL, "too many bytes to be copies");
-    if (sk_copies_find(before, n_before, in, n, &steps, &count) || !(m = models_new())) {
-        free(steps);
+    if ((!finder && sk_copies_finder_new(before, n_before, in, n, &own)) || sk_copies_find(finder ? finder : own, 0, n, 0, &steps, &count) || !(m = models_new())) {
+        sk_copies_finder_free(own);
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to look for copies in %zu bytes", n);
     }
     struct state s = {.c = {.out = out, .range = UINT32_MAX, .pending = 0}, .m = m, .before = before, .n_before = n_before};
-    s.by_place = is_by_place(steps, count, in);
+    s.by_place = is_by_place(steps, count, in, 0);
     sk_buf_put_u8(out, (uint8_t)s.by_place);
-    put_steps(&s, steps, count, in, n);
+    put_steps(&s, steps, count, in, 0, n);
     for (int i = 0; i < 5; i++)
         shift_out(&s.c);
-    free(steps);
+    sk_copies_finder_free(own);
     free(m);
     return sk_buf_ok(out) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for %zu bytes", out->len - start);
 }

@@ -17,11 +17,20 @@
 #define SK_COPIES_MOST ((size_t)1 << 30)
 
 /* What telling them takes at most, and undoing it. */
-#define SK_COPIES_MEMORY ((uint64_t)32 << 20)
+#define SK_COPIES_MEMORY ((uint64_t)40 << 20)
 #define SK_COPIES_UNDO_MEMORY ((uint64_t)1 << 20)
 
-/* Append n bytes, told from those before. Where hardly any are copies, they may take a little more than n. SAIKAI_ENOMEM; SAIKAI_EINVAL: there are too many. */
-int sk_copies_put(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n, struct sk_buf *out, struct saikai_error *err);
+/* What knows the places of n_before bytes and looks there for those of n others: for one sk_copies_put. NULL is accepted. */
+struct sk_copies_finder;
+void sk_copies_done(struct sk_copies_finder *f);
+
+/* About how many bytes n of them take, told from those before, as pieces of them say, in *bytes (0: they are so few that they are soon told), and what knows
+ * where to look for them in *finder. SAIKAI_ENOMEM; SAIKAI_EINVAL: there are too many. */
+int sk_copies_about(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n, struct sk_copies_finder **finder, size_t *bytes, struct saikai_error *err);
+
+/* Append n bytes, told from those before; finder: of the same bytes, or NULL. Where hardly any are copies, they may take a little more than n. SAIKAI_ENOMEM;
+ * SAIKAI_EINVAL: there are too many. */
+int sk_copies_put(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n, struct sk_copies_finder *finder, struct sk_buf *out, struct saikai_error *err);
 
 /* Undo into out, whose size is exactly n, from all of in. Input is hostile: SAIKAI_EDAMAGED; SAIKAI_ENOMEM. */
 int sk_copies_get(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n_in, uint8_t *out, size_t n, struct saikai_error *err);
