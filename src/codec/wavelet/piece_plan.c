@@ -230,10 +230,11 @@ static int most_finalists(const struct piece *j)
 }
 
 /* Leave the plans that large boxes do not rule out, since they take less than `far` times the least of them, the best first; returns how
- * many. A few bytes tell little: only what takes several times as many loses then. */
-static int near_the_least(struct plan *plan, int n, double *cost, double least, double far)
+ * many. A few bytes tell little: only what takes `several` times as many loses then. */
+enum { SEVERAL = 4 };
+static int near_the_least(struct plan *plan, int n, double *cost, double least, double far, double several)
 {
-    const double nothing = 256, little = 64, several = 4;
+    const double nothing = 256, little = 64;
     int left = 0;
     for (int k = 0; k < n; k++) {
         struct plan one = plan[k];
@@ -304,7 +305,7 @@ static int narrow(const struct piece *j, struct plan *plan, int n, const double 
         }
     }
     if (fewest < nothing)
-        return near_the_least(plan, n, cost, least, 1.3);
+        return near_the_least(plan, n, cost, least, 1.3, SEVERAL);
     plan[0] = plan[best];
     if (!plan[0].causal) {
         cost[0] = try_box(j, plan, most, codes);
@@ -375,7 +376,7 @@ static int choose_small(const struct piece *j, const struct plan *plan, int n,
         least = cost[k] < least ? cost[k] : least;
     m = leave_one_reach(all, cost, m, least);
     double few = 8 * least / (double)most; /* bits of a value, of which boxes say the less the fewer they are */
-    m = near_the_least(all, m, cost, least, 1.1 + 0.5 / (1 + few * few));
+    m = near_the_least(all, m, cost, least, 1.1 + 0.5 / (1 + few * few), SEVERAL);
     m = m < most_finalists(j) ? m : most_finalists(j);
     memcpy(out, all, (size_t)m * sizeof *all);
     return m;
@@ -481,7 +482,7 @@ static int best_with_alpha(const struct piece *j, struct plan *plan, int n, int 
 static int choose_swiftly(const struct piece *j, const struct plan *plan, int n, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
 {
     enum { PART = 32, FEWEST = 1 << 12, MOST = 1 << 15 };
-    const double near = 1.3, nearer = 1.1, few_bits = 1, many = 2, smooth = 0.3, few = 0.25, several = 2.5;
+    const double near = 1.3, nearer = 1.1, few_bits = 1, many = 2, smooth = 0.3, few = 0.25, several = 2.5, more = 1.4;
     size_t large = points_of_boxes(j, PART / 2, 2 * FEWEST, MOST), most = j->shape.bits < smooth ? large : points_of_boxes(j, PART, FEWEST, MOST);
     double cost[MOST_PLANS] = {0}, least = try_each(j, plan, n, most, codes, cost);
     int best = 0;
@@ -500,7 +501,7 @@ static int choose_swiftly(const struct piece *j, const struct plan *plan, int n,
         best = cost[k] < cost[best] ? k : best;
     }
     if (j->n <= SMALL && 8 * least < few * (double)most)
-        return near_the_least(out, n, cost, cost[best], near);
+        return near_the_least(out, n, cost, cost[best], near, more);
     out[0] = out[best_with_alpha(j, out, n, best, most, cost, codes)];
     return 1;
 }
