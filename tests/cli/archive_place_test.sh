@@ -62,6 +62,14 @@ refused 'all that was named is left out' create --exclude d -o none.ska d
 # standard input
 [ "$("$saikai" archive ls - < x.ska)" = "$("$saikai" archive ls x.ska)" ] || fail "ls of standard input"
 
+refused 'lies in the directory of x.ska: give a file' create --previous x.ska -o - d
+head -c 500 x.ska > cut
+"$saikai" archive extract -o none - < cut > out 2> err && fail "an archive on standard input that was cut"
+grep -q 'extract: standard input: its end is missing' err || fail "of one that was cut it says: $(cat err)"
+python3 -c 'f = open("cut", "wb"); d = bytearray(open("x.ska", "rb").read()); d[30] ^= 1; f.write(d)'
+"$saikai" archive verify - < cut > out 2> err && fail "a damaged archive on standard input"
+grep -q '^damaged: standard input: the checksum of block' err && ! grep -q /proc/ err || fail "of a damaged one it says: $(cat err)"
+
 # files that may not grow: an error, and nothing unfinished
 head -c 400000 /dev/urandom > noise
 "$saikai" archive create -q -o noise.ska noise

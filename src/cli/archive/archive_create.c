@@ -213,6 +213,8 @@ static int create(const char *to, const struct archive_inputs *in, const struct 
     struct sk_output out;
     char tmp[4096];
     int rc = sk_output_look(to, &out, err);
+    if (!rc && out.is_stream && o->previous)
+        return sk_fail(err, SAIKAI_EINVAL, "with --previous the archive lies in the directory of %s: give a file there with -o", o->previous);
     if (rc || !out.is_stream)
         return rc ? rc : sk_archive_create(out.path, in->list, in->n, o, st, err);
     struct sk_passing passing = {.drop = drop, .arg = tmp};

@@ -29,15 +29,28 @@ struct args {
     int verify, quiet, no_sync, json;
     struct sk_extract_options o;
     struct cli_list exclude;
+    char spooled[64]; /* where standard input has been copied to; "": nowhere */
     struct sk_json j;     /* open in the list of damaged blocks */
     struct cli_list lost; /* names of damaged files, to be freed */
     int forgot;           /* no memory for a name */
 };
 
+/* What is said of the copy of standard input is said of that: the copy has no name that tells anybody anything. */
+static const char *of_stdin(const char *spooled, const char *text, char to[sizeof((struct saikai_error *)0)->text])
+{
+    const char *at = *spooled ? strstr(text, spooled) : NULL;
+    if (!at)
+        return text;
+    snprintf(to, sizeof((struct saikai_error *)0)->text, "%.*sstandard input%s", (int)(at - text), text, at + strlen(spooled));
+    return to;
+}
+
 /* Damage is listed as it is found: each block with its reason, then the files that it costs. */
 static void tell_damage(void *arg, const char *file, const char *why)
 {
     struct args *a = arg;
+    char text[sizeof((struct saikai_error *)0)->text];
+    why = why ? of_stdin(a->spooled, why, text) : NULL;
     if (!a->json) {
         fprintf(stderr, "damaged: %s\n", sk_shown(file ? file : why));
         return;
@@ -182,12 +195,11 @@ static int extract(struct cli *cli, struct args *a, const char *archive)
     struct saikai_error err = {0};
     struct sk_archive_stats st;
     struct cli_progress bar;
-    char spooled[64];
     const char *dir = a->verify ? NULL : a->dir ? a->dir : ".", *from = archive;
     if (sk_output_is_dash(archive)) {
-        if (sk_output_spool_stdin(spooled, &err))
+        if (sk_output_spool_stdin(a->spooled, &err))
             return cli_fail(cli, &err);
-        from = spooled;
+        from = a->spooled;
     }
     if (cli_mpi_started())
         return cli_archive_extract_ranks(cli, archive, dir, &a->o, a->json ? 2 : !a->quiet);
@@ -206,6 +218,9 @@ static int extract(struct cli *cli, struct args *a, const char *archive)
     int rc = extract_parts(from, dir, &a->o, &st, &err);
     cli_interrupt_end(&interrupt);
     cli_progress_end(&bar);
+    char text[sizeof err.text];
+    if (rc && of_stdin(a->spooled, err.text, text) == text)
+        memcpy(err.text, text, sizeof text);
     return report(cli, a, archive, &st, rc, &err);
 }
 
