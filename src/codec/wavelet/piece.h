@@ -18,6 +18,7 @@
  *              values; filters; codes
  *   EXTENDED   as PREDICTED, with its options (u16) before the flags, and what they need: the
  *              exponent of the scale (i16), the step of the lattice (f64)
+ *   SPIKES     length of the next; isolated values (spikes/spikes.h); a piece of another form, over whose values they are written
  *   SERIES     scale (i16); base, step of the lattice (f64); exact values; numbers (series/series.h) */
 enum {
     PIECE_EMPTY = 0,
@@ -26,7 +27,8 @@ enum {
     PIECE_PREDICTED = 4,
     PIECE_CENTRED = 5,
     PIECE_EXTENDED = 6,
-    PIECE_SERIES = 7
+    PIECE_SERIES = 7,
+    PIECE_SPIKES = 8
 };
 enum { PIECE_HAS_MASK = 1, PIECE_HAS_FILL = 2, PIECE_IS_CAUSAL = 4 };
 /* Options: reach beyond LIFT_LEAST_REACH; the values were multiplied by a power of two before all
@@ -79,6 +81,7 @@ struct piece {
     double step, base;   /* of a lattice that the values lie on; step 0: none was found */
     int thorough;        /* encoder: many bits are to be saved by a little time */
     int is_part;         /* of a centred piece */
+    int is_rest;         /* isolated values are out already */
     int keep_plan;       /* encoder: `plan` is chosen already */
     size_t most;         /* encoder: bytes of the best plan so far, SIZE_MAX: there is none */
     size_t least_static; /* encoder: bytes of the shortest static codes so far, the same */

@@ -4,6 +4,9 @@
 
 #include "base/types.h"
 #include "codec/entropy/scratch.h"
+#include "codec/spikes/find.h"
+#include "codec/spikes/list.h"
+#include "codec/spikes/smooth.h"
 #include "codec/wavelet/centre.h"
 #include "codec/wavelet/exact.h"
 #include "codec/wavelet/piece.h"
@@ -60,7 +63,10 @@ static int suits(const struct piece *j)
     return greatest + j->bound < most && j->bound > greatest * 1e-20;
 }
 
-static int decode_any(const struct sk_array *a, const void *in, size_t n, void *out, int is_part,
+/* What a piece may hold: another form inside it, or isolated values, which a part has not, nor has what is left of them. */
+enum depth { WHOLE, REST, PART };
+
+static int decode_any(const struct sk_array *a, const void *in, size_t n, void *out, enum depth depth,
                       struct saikai_error *err);
 
 static int decode_centred(const struct sk_array *a, struct sk_rd *in, void *out,
@@ -74,16 +80,27 @@ static int decode_centred(const struct sk_array *a, struct sk_rd *in, void *out,
     void *mean = sk_scratch_take(bytes + 1);
     if (!mean)
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
-    int rc = decode_any(&means, p, n, mean, 1, err);
+    int rc = decode_any(&means, p, n, mean, PART, err);
     if (!rc)
-        rc = decode_any(a, in->p, sk_rd_left(in), out, 1, err);
+        rc = decode_any(a, in->p, sk_rd_left(in), out, PART, err);
     if (!rc)
         sk_centre_add(a, mean, out);
     sk_scratch_give(mean);
     return rc;
 }
 
-static int decode_any(const struct sk_array *a, const void *in, size_t n, void *out, int is_part,
+/* Hostile input. */
+static int decode_spikes(const struct sk_array *a, struct sk_rd *in, void *out, struct saikai_error *err)
+{
+    size_t n, size = sk_special_get_number(in);
+    const void *list = sk_rd_bytes(in, size);
+    if (!list || sk_dims_count(a->ndims, a->dims, &n))
+        return sk_fail(err, SAIKAI_EDAMAGED, "the isolated values of a wavelet piece are damaged");
+    int rc = decode_any(a, in->p, sk_rd_left(in), out, REST, err);
+    return rc ? rc : sk_spikes_get(list, size, out, n, sk_type_size(a->type), err);
+}
+
+static int decode_any(const struct sk_array *a, const void *in, size_t n, void *out, enum depth depth,
                       struct saikai_error *err)
 {
     struct piece j = {.a = a, .size = sk_type_size(a->type)};
@@ -92,9 +109,13 @@ static int decode_any(const struct sk_array *a, const void *in, size_t n, void *
         return sk_fail(err, SAIKAI_EDAMAGED, "the wavelet codec holds f32 and f64 only");
     j.n = bytes / j.size;
     struct sk_rd rd = sk_rd_init(in, n);
-    if (n && *(const uint8_t *)in == PIECE_CENTRED && !is_part && j.n && a->ndims > 1) {
+    if (n && *(const uint8_t *)in == PIECE_CENTRED && depth < PART && j.n && a->ndims > 1) {
         sk_rd_u8(&rd);
         return decode_centred(a, &rd, out, err);
+    }
+    if (n && *(const uint8_t *)in == PIECE_SPIKES && depth == WHOLE && j.n) {
+        sk_rd_u8(&rd);
+        return decode_spikes(a, &rd, out, err);
     }
     int rc = sk_piece_read(&j, &rd, out, err);
     sk_piece_free(&j);
@@ -104,7 +125,7 @@ static int decode_any(const struct sk_array *a, const void *in, size_t n, void *
 static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
                   struct saikai_error *err)
 {
-    return decode_any(a, in, n, out, 0, err);
+    return decode_any(a, in, n, out, WHOLE, err);
 }
 
 /* Root of the mean square error of a finished piece over all numbers of the field: a fill value outside of its range is none, a common value
@@ -218,7 +239,7 @@ static int encode_centred(const struct piece *j, double bound, struct sk_buf *ou
         rc = encode_part(j, &means, mean, CENTRE_MEAN_BOUND * bound, &part, err);
     }
     if (!rc)
-        rc = decode_any(&means, part.data, part.len, mean, 1, err);
+        rc = decode_any(&means, part.data, part.len, mean, PART, err);
     if (!rc) {
         sk_buf_put_u8(out, PIECE_CENTRED);
         sk_special_put_number(out, part.len);
@@ -231,6 +252,59 @@ static int encode_centred(const struct piece *j, double bound, struct sk_buf *ou
     sk_scratch_give(mean);
     sk_scratch_give(rest);
     sk_buf_free(&part);
+    return rc;
+}
+
+static const uint64_t *fill_of(const struct piece *j)
+{
+    return j->special.has_fill ? &j->special.fill : NULL;
+}
+
+/* The piece that is left when isolated values are out: copy of the array, in their places what stands around them. A mean error of the rest
+ * leaves room for theirs. */
+static int encode_rest(const struct piece *whole, const struct sk_spikes *s, const void *copy, struct sk_buf *out, struct saikai_error *err)
+{
+    struct sk_codec_options opt = *whole->opt;
+    struct piece j = {.a = whole->a, .in = copy, .n = whole->n, .opt = &opt, .size = whole->size, .is_rest = 1, .effort = whole->effort};
+    opt.bound = (struct sk_bound){SK_BOUND_ABS, whole->bound};
+    if (whole->opt->bound.kind == SK_BOUND_PSNR) {
+        const struct special *p = &whole->special;
+        opt.range = whole->opt->range > 0 ? whole->opt->range : p->far_fill ? p->high - p->low : p->max - p->min;
+        opt.bound = whole->opt->bound;
+        opt.bound.value -= 10 * log10(1 - (double)s->n / (double)(whole->n - p->n_masked));
+    }
+    int rc = encode_job(&j, out, err);
+    if (!rc && !sk_buf_ok(out))
+        rc = sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
+    sk_piece_free(&j);
+    return rc;
+}
+
+/* Isolated values, of which there are some, and what is left without them. */
+static int encode_spikes(const struct piece *j, const struct sk_spikes *spikes, struct sk_buf *out, struct saikai_error *err)
+{
+    struct sk_buf rest = {0}, list = {0};
+    int mean = j->opt->bound.kind == SK_BOUND_PSNR;
+    void *copy = sk_scratch_take(j->n * j->size);
+    int rc = copy ? 0 : sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
+    if (!rc) {
+        memcpy(copy, j->in, j->n * j->size);
+        sk_spikes_smooth(spikes, j->a, copy, fill_of(j));
+        rc = encode_rest(j, spikes, copy, &rest, err);
+    }
+    if (!rc)
+        rc = decode_any(j->a, rest.data, rest.len, copy, REST, err);
+    if (!rc)
+        rc = sk_spikes_put(spikes, j->in, copy, j->size, mean ? j->bound / sqrt(3.0) : j->bound, &list, err);
+    if (!rc) {
+        sk_buf_put_u8(out, PIECE_SPIKES);
+        sk_special_put_number(out, list.len);
+        sk_buf_put(out, list.data, list.len);
+        sk_buf_put(out, rest.data, rest.len);
+    }
+    sk_scratch_give(copy);
+    sk_buf_free(&list);
+    sk_buf_free(&rest);
     return rc;
 }
 
@@ -249,8 +323,57 @@ static size_t plane_of(const struct sk_array *a)
     return a->ndims > 2 ? a->dims[a->ndims - 1] * a->dims[a->ndims - 2] : a->ndims == 2 ? a->dims[1] : 0;
 }
 
-/* With a bound, around the means of places or by a shape that suits; exactly, when that leaves three quarters of the bytes or more and
- * this is shorter, or there is no bound. */
+/* Within the bound, around the means of places or by a shape that suits. Nothing is appended where arithmetic does not suit. */
+static int encode_field(struct piece *j, struct sk_buf *out, struct saikai_error *err)
+{
+    double rest = bound_centred(j);
+    if (rest > 0)
+        return encode_centred(j, rest, out, err);
+    sk_shape_choose(&j->shape, j->a, j->in, &j->special, j->bound, j->opt->parameter);
+    return encode_bounded(j, out, err);
+}
+
+static void keep_shorter(struct sk_buf *best, struct sk_buf *other)
+{
+    if (other->len && (!best->len || other->len < best->len)) {
+        struct sk_buf swap = *best;
+        *best = *other;
+        *other = swap;
+    }
+    sk_buf_free(other);
+}
+
+/* Is what so many isolated values spoil more than a small part of so many bytes? If not, and time counts, one way is as good as the other. */
+static int is_much(const struct piece *j, const struct sk_spikes *s, size_t bytes)
+{
+    enum { SPOILT = 64 /* bytes by one, if many */, SHARE = 64 };
+    return j->effort > PIECE_SWIFT || s->n * SPOILT > bytes / SHARE;
+}
+
+/* The same, isolated values taken out where that is shorter. Where there are many, that is likely, as they also mislead what chooses a plan. */
+static int encode_within(struct piece *j, struct sk_buf *out, struct saikai_error *err)
+{
+    enum { FEW = 1 << 15 };
+    struct sk_spikes spikes = {0};
+    struct sk_buf taken = {0};
+    const double bound = j->bound; /* which a mean error changes */
+    int rc = 0, many;
+    if (!j->is_part && !j->is_rest && sk_piece_parameter(j, "spikes=", -1) != 0)
+        sk_spikes_find(&spikes, j->a, j->in, bound, fill_of(j), j->special.n_masked > 0);
+    many = spikes.n > j->n / FEW;
+    if (many)
+        rc = encode_spikes(j, &spikes, &taken, err);
+    if (!rc && (!many || is_much(j, &spikes, taken.len)))
+        rc = encode_field(j, out, err);
+    j->bound = bound;
+    if (!rc && spikes.n && !many && is_much(j, &spikes, out->len))
+        rc = encode_spikes(j, &spikes, &taken, err);
+    keep_shorter(out, &taken);
+    sk_spikes_free(&spikes);
+    return rc;
+}
+
+/* With a bound, within it; exactly, when that leaves three quarters of the bytes or more and this is shorter, or there is no bound. */
 static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *err)
 {
     if (!j->n) {
@@ -266,27 +389,14 @@ static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *
         sk_special_find(&j->special, j->in, j->n, j->size, plane_of(j->a), bound_of, j->opt);
         const struct special *s = &j->special;
         j->bound = bound_of(j->opt, s->far_fill ? s->high - s->low : s->max - s->min);
-        double rest = suits(j) ? bound_centred(j) : 0;
-        if (rest > 0) {
-            int rc = encode_centred(j, rest, out, err);
-            if (rc || out->len < j->n * j->size * 3 / 4)
-                return rc;
-        } else if (suits(j)) {
-            sk_shape_choose(&j->shape, j->a, j->in, &j->special, j->bound, j->opt->parameter);
-            int rc = encode_bounded(j, out, err);
-            if (rc || (out->len && out->len < j->n * j->size * 3 / 4))
-                return rc;
-        }
+        int rc = suits(j) ? encode_within(j, out, err) : 0;
+        if (rc || (out->len && out->len < j->n * j->size * 3 / 4))
+            return rc;
     }
     struct sk_buf other = {0};
     sk_buf_put_u8(&other, PIECE_EXACT);
     int rc = sk_exact_put(&other, j->in, j->n, j->size, err);
-    if (!rc && (!out->len || other.len < out->len)) {
-        struct sk_buf swap = *out;
-        *out = other;
-        other = swap;
-    }
-    sk_buf_free(&other);
+    keep_shorter(out, &other);
     return rc;
 }
 

@@ -14,7 +14,7 @@
  * Options: `parameter` may hold "fold=AxBxC" (dimensions to see the array in), "active=BITS" (axes
  * to predict along), "plan=0" (interpolation) or "plan=1" (prediction from before), "alpha=R" and
  * "beta=R" (bounds of coarser levels are finer by alpha per level, at most by beta), "centre=0"
- * (never a mean), separated by commas. The default of each is chosen from the data. By default time counts for more than bytes: codes
+ * (never a mean), "spikes=0" (isolated values are never taken out), separated by commas. The default of each is chosen from the data. By default time counts for more than bytes: codes
  * are static but of small pieces, and boxes alone say which plan is made; from level 6 on adaptive codes are kept where they save a tenth,
  * and several plans are tried on the whole; from level 9 on bytes alone count. Without a bound
  * the codec is exact, and then not good: the lossless codecs are for that.

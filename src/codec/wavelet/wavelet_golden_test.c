@@ -53,6 +53,11 @@ static double fields(size_t i)
     return i % 40 + i / 40 % 30 / 2 < 7 + 3 * (i / 1200 % 4) ? 1e20 : waves(i);
 }
 
+static double spikes(size_t i)
+{
+    return waves(i) + (i % 977 == 217 ? (i % 1954 < 977 ? 7 : -900) : 0);
+}
+
 static double stretches(size_t i)
 {
     return (double)(i / 50 * 7 % 13) + 0.3 * sin(1.7 * (double)i);
@@ -83,7 +88,7 @@ static const struct {
               {"bilevel3", 5e-23, masked}, {"before1", 1e-4, smooth}, {"before3", 1e-3, waves},
               {"fine1", 1e-6, smooth},   {"fine3", 1e-7, waves},    {"held1", 3e-2, stretches},
               {"series1", 1e-2, logistic}, {"series_fine", 1e-6, logistic}, {"series_scaled", 1e-3, tiny},
-              {"repeats3", 5e-23, fields}};
+              {"repeats3", 5e-23, fields}, {"spikes/spikes3", 1e-8, spikes}, {"spikes/spikes_fine", 1e-9, spikes}};
 
 static void check(int k, const struct sk_array *a, const void *out, size_t n)
 {

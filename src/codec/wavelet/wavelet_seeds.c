@@ -106,6 +106,12 @@ static double fields(size_t i)
     return i % 40 + i / 40 % 30 / 2 < 7 + 3 * (i / 1200 % 4) ? 1e20 : waves(i);
 }
 
+/* One value of 977 lies elsewhere. */
+static double spikes(size_t i)
+{
+    return waves(i) + (i % 977 == 217 ? (i % 1954 < 977 ? 7 : -900) : 0);
+}
+
 static double constant(size_t i)
 {
     return (double)(i - i);
@@ -140,6 +146,8 @@ int main(int argc, char **argv)
     write_seed(argv[1], "bilevel3", &d3, 1e-3, masked);
     const struct sk_array d7 = {.type = SAIKAI_F64, .ndims = 3, .dims = {12, 30, 40}};
     write_seed(argv[1], "repeats3", &d7, 1e-3, fields);
+    write_seed(argv[1], "spikes3", &d6, 1e-8, spikes);
+    write_seed(argv[1], "spikes_fine", &d7, 1e-9, spikes);
     parameter = "plan=1";
     write_seed(argv[1], "before1", &d1, 1e-4, smooth);
     write_seed(argv[1], "before3", &d6, 1e-3, waves);
