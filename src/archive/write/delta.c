@@ -258,11 +258,11 @@ static int ask_as_bytes(struct seat *s, const struct sk_part *p, const struct sk
  * is the coder's then. *are: 1: it was made so. */
 static int encode_copies(struct seat *s, struct sk_part *p, const struct sk_part *const *below, size_t start, int *are, struct saikai_error *err)
 {
-    static const double MOSTLY_KNOWN = 0.25, WORSE = 2; /* pieces, which begin anew, take up to twice of what all of it takes */
+    static const double MOSTLY_KNOWN = 0.25, HARDLY_NEW = 1.0 / 16, WORSE = 2; /* pieces, which begin anew, take up to twice of what all of it takes, or more where that is little */
     static const struct sk_recipe copies = {.form = SK_FORM_COPIES};
     size_t n = s->out.len, about;
     int rc = sk_copies_about((*below)->raw, (*below)->size_bytes, p->raw, p->size_bytes, &s->room.coder.copies, &about, err);
-    *are = !rc && (double)about <= MOSTLY_KNOWN * (double)p->size_bytes && (n == start || (double)about < WORSE * (double)(n - start));
+    *are = !rc && (double)about <= MOSTLY_KNOWN * (double)p->size_bytes && (n == start || (double)about < HARDLY_NEW * (double)p->size_bytes || (double)about < WORSE * (double)(n - start));
     if (*are)
         rc = encode_after(s, p, &copies, below, start, err);
     sk_copies_done(s->room.coder.copies);
