@@ -81,7 +81,6 @@ static void lines_are_told_by_many_values(void **state)
     free(y);
 }
 
-/* Lines that stay large are restored in segments, with values behind the last one or none, on one grid, on none, or on several. */
 /* Smooth but for shocks, which count for most of what least squares miss, and for few of the bits. */
 static void jumps_do_not_spoil_the_rest(void **state)
 {
@@ -100,6 +99,7 @@ static void jumps_do_not_spoil_the_rest(void **state)
     free(x);
 }
 
+/* Lines that stay large are restored in segments, with values behind the last one or none, on one grid, on none, or on several. */
 static void long_lines_are_restored_in_segments(void **state)
 {
     enum { LONG = 300000, FLAGS = 14 };
