@@ -454,7 +454,7 @@ struct room_of_steps {
 static int get_class(struct lift *l, struct lift_level *v, unsigned c, int set, int masked, struct sk_plane_reader *codes, struct room_of_steps *room,
                      struct saikai_error *err)
 {
-    const double many = 0.5;
+    const double many = 0.15;
     struct sk_plane p;
     int rc;
     sk_lift_plane(v, c, set, masked, &p);
