@@ -40,6 +40,7 @@ static const struct candidate for_floats[] = {{"fast", 2e10},
                                               {"predict+zstd", 3e9},
                                               {"shuffle+gzip:9", 2e8},
                                               {"zstd:19", 6e7},
+                                              {"lzma", 2e7},
                                               {"shuffle+zstd:19", 6e7},
                                               {"fpc:20+zstd:19", 6e7},
                                               {NULL, 0}};
@@ -49,9 +50,10 @@ static const struct candidate for_others[] = {
     {"predict", 4e9},        {"predict+zstd", 3e9},
     {"lz4", 1e11},           {"shuffle+lz4", 2e10},   {"zstd:1", 1e10},
     {"shuffle+zstd:1", 2e9}, {"shuffle+zstd:9", 6e8}, {"shuffle+zstd:19", 6e7},
-    {"zstd:9", 1e9},         {"zstd:19", 6e7},        {NULL, 0}};
+    {"zstd:9", 1e9},         {"zstd:19", 6e7},        {"lzma", 2e7},
+    {"shuffle+lzma", 2e7},   {NULL, 0}};
 static const struct candidate for_bytes[] = {{"lz4", 1e11}, {"predict", 2e9},   {"zstd:1", 1e10}, {"zstd:3", 5e9},
-                                             {"zstd:9", 1e9}, {"zstd:19", 6e7}, {NULL, 0}};
+                                             {"zstd:9", 1e9}, {"zstd:19", 6e7}, {"lzma", 2e7}, {NULL, 0}};
 static const struct candidate lossy[] = {{"quick", 2e10}, {"wavelet", 2e9}, {NULL, 0}};
 
 /* Some of the array: a few slabs of it as one array each. */
@@ -289,7 +291,7 @@ static void choose_pieces(struct contest *c, const void *in)
     struct sk_chain chain;
     if (c->total <= (double)cut || c->total > (double)whole || sk_chain_parse(c->out->chain, &chain, NULL))
         return;
-    const int general = !strncmp(chain.name, "zstd", 4) || !strncmp(chain.name, "shuffle", 7);
+    const int general = !strncmp(chain.name, "zstd", 4) || !strncmp(chain.name, "lzma", 4) || !strncmp(chain.name, "shuffle", 7);
     if (general || all_pieces(c, in, &chain, whole) < better * all_pieces(c, in, &chain, cut))
         c->out->piece_bytes = whole;
 }

@@ -18,6 +18,9 @@ static const struct sk_codec_ops *const table[] = {
 #ifdef HAVE_ZSTD
     &sk_codec_zstd,
 #endif
+#ifdef HAVE_LZMA
+    &sk_codec_lzma,
+#endif
 #ifdef HAVE_LZ4
     &sk_codec_lz4,
 #endif

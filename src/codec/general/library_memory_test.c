@@ -76,6 +76,9 @@ static void arrays_are_not_damaged_for_want_of_memory(void **state)
 #ifdef HAVE_ZSTD
         &sk_codec_zstd,
 #endif
+#ifdef HAVE_LZMA
+        &sk_codec_lzma,
+#endif
 #if defined(HAVE_DEFLATE) || defined(HAVE_ZLIB)
         &sk_codec_gzip,
 #endif

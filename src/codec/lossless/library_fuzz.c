@@ -3,6 +3,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static const char *const names[] = {"zstd", "lz4", "gzip", "shuffle", "raw"};
-    return n ? fuzz_codec(names[data[0] % 5], data + 1, n - 1) : 0;
+    static const char *const names[] = {"zstd", "lz4", "gzip", "shuffle", "raw", "lzma"};
+    return n ? fuzz_codec(names[data[0] % 6], data + 1, n - 1) : 0;
 }

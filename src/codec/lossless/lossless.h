@@ -5,6 +5,7 @@
 #include "codec/codec.h"
 
 extern const struct sk_codec_ops sk_codec_raw;
+extern const struct sk_codec_ops sk_codec_lzma; /* level 1…9, 9 */
 extern const struct sk_codec_ops sk_codec_zstd; /* level 1…22, 3 */
 extern const struct sk_codec_ops sk_codec_lz4;  /* level 1: fast, 2…12: LZ4 HC */
 extern const struct sk_codec_ops sk_codec_gzip; /* level 1…9 (…12 with libdeflate), 6 */

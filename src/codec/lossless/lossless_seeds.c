@@ -202,7 +202,7 @@ int main(int argc, char **argv)
                                              {SAIKAI_F64, 1, {400}},
                                              {SAIKAI_C64, 1, {70}}};
     static const char *const ours[] = {"predict", "fast", "fpc", "fpzip"};
-    static const char *const theirs[] = {"zstd", "lz4", "gzip", "shuffle", "raw"};
+    static const char *const theirs[] = {"zstd", "lz4", "gzip", "shuffle", "raw", "lzma"};
     /* a fill value is looked for in larger arrays only */
     static const struct sk_array large = {SAIKAI_F64, 3, {4, 24, 32}};
     int rc = 0;
@@ -222,7 +222,7 @@ int main(int argc, char **argv)
     for (int s = 0; s < 4; s++)
         for (int kind = 0; kind < 7; kind += 3)
             rc |= seed(argv[1], "predict_fuzz", "predict", -1, &whole[s], kind);
-    for (int c = 0; c < 5; c++)
+    for (int c = 0; c < 6; c++)
         for (int s = 0; s < 2; s++)
             rc |= seed(argv[1], "library_fuzz", theirs[c], c, &shapes[s], 6);
     rc |= seed_form(argv[1], "wide-f32-2", &(struct sk_array){SAIKAI_F32, 2, {70, 66}}, 0, 0, 0);
