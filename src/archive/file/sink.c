@@ -231,12 +231,8 @@ static int sync_file(struct synced *y, int fd, const char *path, struct saikai_e
 static int sync_systems(struct synced *y, const char *path, struct saikai_error *err)
 {
     int rc = 0;
-    for (int i = 0; i < y->n && !rc; i++) {
-        int e = sk_io_begin("fsync", path);
-        if (!e && syncfs(y->fd[i]))
-            e = errno;
-        rc = e ? sk_fail_errno(err, e, "cannot sync the file system of %s", path) : 0;
-    }
+    for (int i = 0; i < y->n && !rc; i++)
+        rc = sk_io_syncfs(y->fd[i], path, err);
     return rc;
 }
 

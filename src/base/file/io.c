@@ -182,6 +182,14 @@ int sk_io_fsync(int fd, const char *path, struct saikai_error *err)
     return e ? sk_fail_errno(err, e, "cannot sync %s", path) : 0;
 }
 
+int sk_io_syncfs(int fd, const char *path, struct saikai_error *err)
+{
+    int e = sk_io_begin("fsync", path);
+    if (!e && syncfs(fd))
+        e = errno;
+    return e ? sk_fail_errno(err, e, "cannot sync the file system of %s", path) : 0;
+}
+
 int sk_io_msync(void *map, size_t n, const char *path, struct saikai_error *err)
 {
     int e = sk_io_begin("fsync", path);

@@ -35,6 +35,8 @@ int sk_io_pwrite(int fd, const char *path, const void *data, size_t n, off_t at,
 /* Exactly n bytes, else SAIKAI_EDAMAGED ("is truncated"). */
 int sk_io_pread(int fd, const char *path, void *data, size_t n, off_t at, struct saikai_error *err);
 int sk_io_fsync(int fd, const char *path, struct saikai_error *err);
+/* All of the file system that an open file is on. */
+int sk_io_syncfs(int fd, const char *path, struct saikai_error *err);
 /* What was stored through a mapping. */
 int sk_io_msync(void *map, size_t n, const char *path, struct saikai_error *err);
 /* fsync of the directory that holds path, so that a rename in it lasts. */
