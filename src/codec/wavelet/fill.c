@@ -253,12 +253,14 @@ static double choose_shared(struct look *l, size_t groups, uint8_t *masked)
 /* Masks that are worth it by themselves, or more where these share theirs and save much more: they take time. */
 static void choose_masked(struct look *l, size_t groups, uint8_t *masked)
 {
-    const double much = 0.01; /* bits a value */
+    const double much = 0.01 * (double)(groups * PAIRS); /* of a bit a value */
     uint8_t shared[GROUPS];
     double alone = choose_groups(l, groups, masked);
     double saved = choose_shared(l, groups, shared);
-    if (saved - alone > much * (double)(groups * PAIRS))
+    if (saved - alone > much)
         memcpy(masked, shared, groups);
+    else if (alone < much)
+        memset(masked, 0, groups);
 }
 
 int sk_fill_stretches(const void *in, size_t n, size_t size, size_t plane, uint64_t fill, double bound,
