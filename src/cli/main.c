@@ -66,7 +66,7 @@ static int dispatch(struct cli *cli, int argc, char **argv)
         return CLI_OK;
     }
     if (!strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h")) {
-        if (argc == 3 && !strcmp(argv[2], "help"))
+        if (argc == 3 && (!strcmp(argv[2], "help") || !strcmp(argv[2], "--help") || !strcmp(argv[2], "-h")))
             argc = 2;
         int most = argc > 2 && !strcmp(argv[2], "archive") ? 4 : 3; /* the one command with subcommands */
         if (argc > most)

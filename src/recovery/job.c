@@ -536,7 +536,9 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     struct sk_id number = sk_id_random();
     j.number = (uint64_t)number.b[0] + 1 + sk_hash64(number.b, sizeof number.b) / 2;
-    int rc = sk_job_allow_files(0, err);
+    int rc = sk_job_is_somewhere(err);
+    if (!rc)
+        rc = sk_job_allow_files(0, err);
     if (!rc)
         rc = sk_command_split(&j.then, "run.then", sk_config_text(config, "run.then"), err);
     if (!rc)

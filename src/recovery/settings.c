@@ -21,6 +21,14 @@ static uint32_t milliseconds(double s, uint32_t least)
     return ms < least ? least : ms > 999999999 ? 999999999 : (uint32_t)ms;
 }
 
+int sk_job_is_somewhere(struct saikai_error *err)
+{
+    char here[PATH_MAX];
+    if (getcwd(here, sizeof here) || errno != ENOENT)
+        return 0;
+    return sk_fail_errno(err, ENOENT, "the directory that this was started in has been removed: go there again if it was made anew (cd \"$PWD\"), or to another one");
+}
+
 /* Measured: jobs of 1, 4 and 8 ranks of Open MPI 4.1 come to their end with 36, 44 and 64 files, those of MPICH 4.0 with 36, 44 and 56. */
 enum { FILES_ALWAYS = 32, FILES_RANK = 4 };
 

@@ -12,6 +12,8 @@ int sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, d
 /* Let so many files be open as `saikai run` and the MPI's launcher need for so many ranks on this host. SAIKAI_ENOTSUP: they may not. With fewer,
  * libraries end the process (ZeroMQ), and launchers crash or hang. */
 int sk_job_allow_files(int ranks, struct saikai_error *err);
+/* Is there a working directory? MPI's launchers crash, or say something of their own, where it was removed. SAIKAI_ENOENT: it was. */
+int sk_job_is_somewhere(struct saikai_error *err);
 /* When the job's time slot ends (schedule.time_limit from now on, else that of Slurm's allocation) on the
  * clock of sk_now; 0: no limit is known. */
 double sk_job_deadline(const struct sk_config *c);

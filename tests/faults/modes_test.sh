@@ -141,6 +141,26 @@ closed) # a prefix of somebody else's: told once, with whose it is and what to d
     SAIKAI_STORE_LOCAL=$work/closed/local tool 1 clean
     SAIKAI_STORE_LOCAL=$work/closed/local tool 1 ls --local
     chmod 700 closed
+    # a generation that this user may not look into: its absence is no secret, and nothing is all good
+    mkdir hidden
+    [ -n "$as" ] && chown 65534:65534 hidden
+    export SAIKAI_STORE_LOCAL=none
+    SAIKAI_SCHEDULE_EVERY=100 SAIKAI_STORE_PREFIX=$work/hidden $as timeout 300 "${mpiexec[@]}" -n 1 "$heat" 8 8 8 500 >out 2>&1 || fail "a job of one's own"
+    newest=$(cd hidden && ls -d gen-* | tail -n 1)
+    [ -n "$newest" ] || fail "nothing was saved"
+    $as "$saikai" verify hidden >out 2>&1 || fail "verify of what is whole"
+    [ -n "$as" ] && chown 0:0 "hidden/$newest"
+    chmod "$([ -n "$as" ] && echo 700 || echo 000)" "hidden/$newest"
+    for command in ls verify info "rm --keep 1 -y"; do
+        rc=0
+        $as "$saikai" $command hidden >out 2>&1 || rc=$?
+        grep -q "cannot look into hidden/$newest: Permission denied: hidden/$newest .*: left out" out || fail "saikai $command does not say what it leaves out"
+        ! grep -q 'all good' out || fail "saikai $command: all good"
+        case $command in
+        ls | verify) [ $rc = 1 ] || fail "saikai $command: exit code $rc" ;;
+        esac
+    done
+    chmod 700 "hidden/$newest"
     # others' jobs beside one's own
     export SAIKAI_STORE_LOCAL=$work/home
     mkdir -p -m 777 shared shared/jobs

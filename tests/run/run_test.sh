@@ -203,6 +203,14 @@ mute) # started without some of the standard streams: what would go there goes n
     done
     expect_nothing_left
     ;;
+gone) # the working directory was removed: that is told, and not what MPI's launcher makes of it
+    mkdir "$work/here"
+    cd "$work/here" && rmdir "$work/here" || fail "no such directory"
+    run -n 2 -- "$victim"
+    expect_rc 125
+    expect 'the directory that this was started in has been removed: go there again' err
+    expect_nothing_left
+    ;;
 slow) # who reads its output late, when the job is over, gets all of it; who wants the end does not wait for that
     timeout --foreground -k 2 200 "$saikai" run --launcher "${victim##*_}" --set run.grace=1s -n 2 -- sh -c 'yes x | head -c 3000000' 2>"$work/err" </dev/null |
         { sleep 7; wc -c; } >"$work/out"

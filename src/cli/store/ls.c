@@ -61,7 +61,7 @@ static int list_jobs(const struct cli_store *s, struct sk_json *j)
 static int exit_code(const struct cli *cli, const struct cli_store *s)
 {
     struct cli_harm h = cli_store_harm(cli, s);
-    return h.damaged || h.incomplete || *s->state_problem ? CLI_FAILED : CLI_OK;
+    return h.damaged || h.incomplete || *s->state_problem || *s->hidden ? CLI_FAILED : CLI_OK;
 }
 
 static int print_json(struct cli *cli, const struct cli_store *s)
@@ -81,6 +81,8 @@ static int print_json(struct cli *cli, const struct cli_store *s)
     }
     if (*s->state_problem)
         sk_json_text(&j, "problem", s->state_problem);
+    if (*s->hidden)
+        sk_json_text(&j, "left_out", s->hidden);
     sk_json_array(&j, "generations");
     for (size_t i = 0; i < s->count; i++) {
         sk_json_object(&j, NULL);
@@ -148,7 +150,7 @@ int cli_ls(struct cli *cli, int argc, char **argv)
                  "are stored, and whether a restart would take it. DIR is the "
                  "store's directory, by default the key store.prefix. Only names, sizes and one "
                  "header of each are looked at: 'saikai verify' checks the content. Exit code 1: one of them is damaged, or lacks "
-                 "files that no running job would add and that no death explains; or something cannot be read.",
+                 "files that no running job would add and that no death explains; or something cannot be read, be it a generation that is left out for that.",
         .max_operands = 1,
         .options = options,
     };

@@ -8,6 +8,7 @@
 #include "base/file/io.h"
 #include "base/config/units.h"
 #include "base/text/counted.h"
+#include "base/text/shown.h"
 #include "store/holdings.h"
 #include "store/owner/job.h"
 #include "store/owner/lease.h"
@@ -283,6 +284,18 @@ static int refuse_others(const char *root, struct saikai_error *err)
     return others && !own ? sk_fail(err, SAIKAI_ENOENT, "%s is no store: nothing in it is Saikai's; name the directory that the job said it saves in (store.prefix, by default saikai-store)", root) : 0;
 }
 
+/* What this user may not look into is said by all commands, since the list without it looks whole. */
+static void tell_hidden(const struct cli *cli, struct cli_store *s, const struct sk_gen_list *l)
+{
+    char dir[PATH_MAX];
+    struct saikai_error why = {0};
+    if (!l->hidden_errno || sk_gen_dir(s->root, l->hidden, dir, sizeof dir, NULL))
+        return;
+    sk_fail_at(&why, l->hidden_errno, dir, "cannot look into %s", dir);
+    snprintf(s->hidden, sizeof s->hidden, "%s", why.text);
+    fprintf(stderr, "saikai %s: %s: left out\n", cli->command, sk_shown(s->hidden));
+}
+
 int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli_store *out,
                    struct saikai_error *err)
 {
@@ -297,6 +310,7 @@ int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli
         sk_gen_list_free(&l);
         return rc;
     }
+    tell_hidden(cli, &s, &l);
     load_state(cli, &s);
     s.gen = calloc(l.count ? l.count : 1, sizeof *s.gen);
     if (!s.gen)

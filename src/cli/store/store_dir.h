@@ -26,6 +26,7 @@ struct cli_store {
     int has_state;
     char state_root[PATH_MAX]; /* where its state file stands */
     char state_problem[480]; /* why the state file could not be read, or "" */
+    char hidden[480];        /* a generation that cannot be looked into, and why: it is not among those below; "": there is none */
     struct cli_gen *gen;     /* newest first */
     size_t count;
     long newest_complete; /* index, -1: none */

@@ -25,7 +25,7 @@ struct verify {
     struct fault *fault;
     size_t faults, cap;
     uint64_t files, bytes; /* that were read */
-    int damaged, lacking, incomplete, retired;
+    int damaged, lacking, incomplete, retired, hidden;
 };
 
 static void step(void *arg, uint64_t more)
@@ -258,7 +258,7 @@ static int check_generation(struct verify *v, const struct cli_store *s, const s
 
 static int finish(struct verify *v, int rc)
 {
-    int bad = v->damaged || v->incomplete, code = bad ? CLI_FAILED : v->lacking ? CLI_PARTIAL : CLI_OK;
+    int bad = v->damaged || v->incomplete || v->hidden, code = bad ? CLI_FAILED : v->lacking ? CLI_PARTIAL : CLI_OK;
     char size[32];
     cli_progress_end(&v->bar);
     if (rc) {
@@ -280,6 +280,7 @@ static int finish(struct verify *v, int rc)
                    v->damaged      ? "something is damaged; a restart takes another copy or an older "
                                      "generation"
                    : v->incomplete ? "nothing is damaged, but files are missing"
+                   : v->hidden     ? "nothing is damaged, but what is named above could not be read"
                    : v->lacking    ? "nothing is damaged, but without what is named above not all of it can be read"
                                    : "all good");
         if (v->retired)
@@ -320,6 +321,7 @@ static int verify_store(struct verify *v, const struct cli_target *t, const char
     int rc = 0;
     if (cli_store_load(v->cli, t, &s, &err))
         return cli_store_fail(v->cli, &err);
+    v->hidden = *s.hidden && !gen && !t->has_gen;
     last = s.count;
     if ((gen || t->has_gen) && cli_store_choose(&s, t, gen, &first, &err)) {
         cli_store_free(&s);

@@ -39,6 +39,9 @@ void sk_notice_fresh(const struct sk_session *s, int64_t passed_over)
            s->who.aside);
 }
 
+/* More of them than this are told together. */
+enum { LEFTOVERS_EACH = 2 };
+
 void sk_notice_leftovers(const struct sk_session *s)
 {
     char user[PATH_MAX], size[32];
@@ -51,6 +54,7 @@ void sk_notice_leftovers(const struct sk_session *s)
     if (drop)
         sk_leftovers_beyond(&l, sk_config_time(s->config, "store.orphan_age"),
                             (uint64_t)sk_config_size(s->config, "store.orphan_size"), drop);
+    uint64_t more = 0, bytes = 0, each = 0;
     for (size_t i = 0; drop && i < l.count; i++) {
         const struct sk_leftover *d = &l.dir[i];
         int removed = drop[i] && !sk_leftover_remove(d, NULL);
@@ -58,10 +62,17 @@ void sk_notice_leftovers(const struct sk_session *s)
                    (!strcmp(d->job.place, s->place.prefix_root) || !strcmp(d->job.name, s->who.job.name));
         if (s->g->rank || (!removed && !here))
             continue;
+        if (!removed && ++each > LEFTOVERS_EACH) {
+            more++;
+            bytes += d->bytes;
+            continue;
+        }
         sk_log(SK_LOG_NOTICE, "%s (%s) belongs to a store that is no more in %s: %s", d->path,
                sk_format_size(size, sizeof size, d->bytes), d->job.place,
                removed ? "removed" : "not used; 'saikai clean' removes it");
     }
+    if (more)
+        sk_log(SK_LOG_NOTICE, "%llu more there (%s) belong to such stores: 'saikai clean' names and removes them", (unsigned long long)more, sk_format_size(size, sizeof size, bytes));
     free(drop);
     sk_leftovers_free(&l);
 }

@@ -479,6 +479,20 @@ static void test_stores_that_are_no_more(void **state)
     assert_non_null(strstr(world_local(), "/none")); /* no directory of that name is left */
 }
 
+/* Two are named, and the others told in one line. */
+static void many_stores_that_are_no_more(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        run(N, (struct start){.config = "schedule.every=10; restart.mode=never", .body = rounds, .expect = "a", .abandoned = 1});
+        assert_int_equal(how_often("belongs to a store that is no more"), i < 2 ? i : 2);
+        world_expect("more there (", i > 2);
+        if (i > 2)
+            world_expect(i == 3 ? "1 more there (" : "2 more there (", 1);
+        world_lose("prefix");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -492,6 +506,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_a_start_says, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_when_it_was_saved, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_stores_that_are_no_more, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(many_stores_that_are_no_more, make_dir, remove_dir),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

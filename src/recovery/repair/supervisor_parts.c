@@ -107,6 +107,6 @@ void sk_supervisor_record(struct sk_supervisor *s, const struct sk_fault *f, con
     snprintf(e.then, sizeof e.then, "%.*s", (int)sizeof e.then - 1, no ? no : then);
     sk_say(s, SK_LOG_NOTICE, "%s; fault model: %s; answer: %s%s%s", e.what, *e.model ? e.model : "none", e.answer, *e.then ? ", " : "",
         e.then);
-    if (s->ops->record && !s->refused) /* else the store is another job's, and so is its history */
+    if (s->ops->record && !s->refused && !s->hopeless) /* else nothing began: the store may be another's, and its history with it */
         s->ops->record(s->arg, &e);
 }
