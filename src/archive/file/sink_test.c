@@ -5,6 +5,7 @@
 #include "archive/write/testing.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 
 #include "base/host/open_files_testing.h"
@@ -59,7 +60,7 @@ static void all_get_their_names(void **state)
     }
 }
 
-static int syncs, named, too_early;
+static atomic_int syncs, named, too_early; /* readers' threads open files, too */
 static int note_order(const char *op, const char *path)
 {
     if (strncmp(path, base, strlen(base)))
@@ -75,7 +76,9 @@ static void they_are_on_the_disk_first(void **state)
 {
     (void)state;
     make();
-    syncs = named = too_early = 0;
+    syncs = 0;
+    named = 0;
+    too_early = 0;
     sk_io_hook = note_order;
     int rc = extract();
     sk_io_hook = NULL;
@@ -86,7 +89,7 @@ static void they_are_on_the_disk_first(void **state)
     sk_io_rmtree(at("out"), NULL);
 }
 
-static int countdown, renamed;
+static atomic_int countdown, renamed;
 static const char *which;
 static int fail_at(const char *op, const char *path)
 {
