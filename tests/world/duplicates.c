@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "neighbours/until.h"
+
 enum { RANKS = 4, PAIRS = 2, SOME = 3 };
 
 static int rank, bad, keyval, names_tags;
@@ -240,7 +242,8 @@ static void run(void *arg)
         MPI_Abort(MPI_COMM_WORLD, 1);
     while (it < steps) {
         usleep(1000);
-        it++;
+        if (++it == steps)
+            wait_for_the_end();
         executed++;
         step(it);
         saikai_checkpoint(it);
