@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "neighbours/until.h"
+
 enum { LARGE = 40000 };
 static int rank, ranks;
 static const char *prefix;
@@ -52,12 +54,6 @@ static double now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void wait_for_file(const char *name)
-{
-    while (name && access(name, F_OK))
-        usleep(1000);
 }
 
 /* Neighbours, large messages, several tags, derived types, collectives. */
@@ -467,7 +463,7 @@ int main(int argc, char **argv)
             MPI_Abort(MPI_COMM_WORLD, 1);
 #endif
         if (step == steps - 1)
-            wait_for_file(getenv("REPLICATED_UNTIL"));
+            wait_for_the_end();
         if (!strcmp(kind, "made") || !strcmp(kind, "idup") || !strcmp(kind, "init") || !strcmp(kind, "window"))
             state = made_step(state, step, kind);
         else if (strcmp(kind, "chance"))

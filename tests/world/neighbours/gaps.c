@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "until.h"
+
 enum { MOST = 1 << 16, WAITS = 30000, ALONE = 3 }; /* the step in which rank 0 waits for a file, and for how many ms */
 static int rank, ranks;
 static unsigned char sent[MOST], got[3 * MOST];
@@ -108,7 +110,7 @@ int main(int argc, char **argv)
     for (long i = 0; i < steps; i++) {
         state = step(state, i, *went ? went : NULL);
         if (i == steps - 1)
-            wait_for_file(getenv("REPLICATED_UNTIL"), -1);
+            wait_for_the_end();
         if (pause)
             usleep((useconds_t)pause);
     }

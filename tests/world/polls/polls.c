@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../neighbours/until.h"
+
 static int rank;
 static const char *prefix;
 
@@ -49,10 +51,9 @@ int main(int argc, char **argv)
     }
     long steps = argc > 1 ? atol(argv[1]) : 100, pause_us = argc > 2 ? atol(argv[2]) : 0;
     uint64_t state = (uint64_t)rank + 1, all = 0;
-    const char *until = getenv("REPLICATED_UNTIL");
     for (long step = 0; step < steps; step++) {
-        while (step == steps - 1 && until && access(until, F_OK))
-            usleep(1000);
+        if (step == steps - 1)
+            wait_for_the_end();
         state = turn(state, ranks);
         if (step % 20 == 0)
             note(step);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../neighbours/until.h"
+
 static void note(const char *prefix, int rank, long step)
 {
     char name[4096];
@@ -23,7 +25,7 @@ static void note(const char *prefix, int rank, long step)
 int main(int argc, char **argv)
 {
     int rank, ranks, at = 1;
-    const char *prefix = NULL, *until = getenv("REPLICATED_UNTIL");
+    const char *prefix = NULL;
     static char buffer[500];
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -39,8 +41,8 @@ int main(int argc, char **argv)
     uint64_t state = (uint64_t)rank + 1;
     for (long step = 0; step < steps; step++) {
         uint64_t got = 0;
-        while (until && step == steps - 1 && access(until, F_OK))
-            usleep(1000);
+        if (step == steps - 1)
+            wait_for_the_end();
         MPI_Sendrecv(&state, 1, MPI_UINT64_T, (rank + 1) % ranks, 1, &got, 1, MPI_UINT64_T, (rank - 1 + ranks) % ranks, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         state = state * 6364136223846793005u ^ (got >> 3) ^ (uint64_t)step;
         if (pause_us)
