@@ -1,5 +1,6 @@
 /* Uses what the examples do not: streams, files, several places, questions, wrong calls. `write` leaves a generation and
- * dies without an end; `read` resumes and compares. */
+ * dies without an end; `read` resumes and compares; `fill` saves a MiB of each rank again and again until there is a file
+ * "enough". */
 #include <mpi.h>
 #include <saikai/saikai.h>
 #include <stdio.h>
@@ -137,6 +138,23 @@ static void read_files(void)
     EXPECT(saikai_checkpoint(50) == SAIKAI_ESTATE);
 }
 
+static void fill(void)
+{
+    static double field[131072];
+    long it = 0;
+    int enough = 0;
+    EXPECT(!saikai_protect("field", field, SAIKAI_F64, 1, (size_t[]){sizeof field / sizeof *field}));
+    EXPECT(saikai_restart(&it) == 0);
+    while (!enough) {
+        for (size_t i = 0; i < sizeof field / sizeof *field; i++)
+            field[i] += (double)(i * 2654435761u % 1000003) / 1000003 * (rank + 1);
+        EXPECT(saikai_checkpoint(++it) >= 0);
+        enough = !access("enough", F_OK);
+        MPI_Bcast(&enough, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    EXPECT(!saikai_finalize());
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -153,6 +171,8 @@ int main(int argc, char **argv)
         write_generation();
     } else if (argc > 1 && !strcmp(argv[1], "read")) {
         read_generation();
+    } else if (argc > 1 && !strcmp(argv[1], "fill")) {
+        fill();
     } else {
         read_files();
     }
