@@ -3,6 +3,7 @@
 
 #include "base/text/counted.h"
 #include "base/text/shown.h"
+#include "cli/store/store_dir.h"
 #include "recovery/history/history.h"
 
 #include <errno.h>
@@ -74,9 +75,11 @@ int cli_history(struct cli *cli, int argc, char **argv)
         sk_fail(&err, SAIKAI_ENOENT, "%s: there is no such directory", argv[0]);
         return cli_fail(cli, &err);
     }
+    const char *dir = argc ? argv[0] : sk_config_text(cli->config, "store.prefix");
+    if (cli_store_refuse_others(dir, &err))
+        return cli_fail(cli, &err);
     if (json)
         sk_json_array(&j, NULL);
-    const char *dir = argc ? argv[0] : sk_config_text(cli->config, "store.prefix");
     rc = sk_history_load(dir, each, &o, &bad, &err);
     if (rc && rc != SAIKAI_ENOENT) {
         sk_json_free(&j);

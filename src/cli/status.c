@@ -356,7 +356,7 @@ int cli_status(struct cli *cli, int argc, char **argv)
         .about = "Shows how the jobs of a prefix are doing: ranks and nodes, progress, the newest checkpoint on the nodes, protected and in "
                  "the prefix with its age, what checkpoints cost, how often they are made and why, faults that are expected, and "
                  "the share of the time that went into checkpoints and faults. A job tells that every few seconds while "
-                 "it runs and its prefix can be written to. Exit code 1: something of a job is damaged, or a generation lacks files that no running job "
+                 "it runs and its prefix can be written to. Exit code 1: DIR is no store; something of a job is damaged, or a generation lacks files that no running job "
                  "would add and that no death explains. DIR is the prefix, by default that of store.prefix; another word is the name of a job in that one.",
         .max_operands = 1,
         .options = options,

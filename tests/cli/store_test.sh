@@ -32,11 +32,15 @@ expect 0 'no generations' verify empty
 json 0 "d['generations'] == []" ls empty
 mkdir elsewhere
 touch elsewhere/notes
-for command in ls info verify "rm --all -y" "export --hdf5 x.h5"; do
+for command in ls info verify "rm --all -y" "export --hdf5 x.h5" status events history; do
     expect 1 'elsewhere is no store: nothing in it is Saikai.s; name the directory that the job said it saves in' $command elsewhere
 done
 touch elsewhere/history # of a job that was given up before it saved anything
 expect 0 'no generations' ls elsewhere
+for command in status events history; do
+    expect 0 'no [a-z]* are known' $command elsewhere
+    expect 0 'no [a-z]* are known' $command empty
+done
 printf 'x' > text
 expect 1 'text: only 1 bytes' info text
 expect 1 'text: only 1 bytes' verify text

@@ -4,6 +4,7 @@
 #include "base/file/denied.h"
 #include "base/file/io.h"
 #include "base/text/shown.h"
+#include "cli/store/store_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -56,7 +57,7 @@ int cli_jobs_target(const struct cli *cli, const char *operand, const char *job,
     if (is_directory && !later && stat(operand, &st) && errno == ENOENT)
         return sk_fail(err, SAIKAI_ENOENT, "%s: there is no such directory", operand);
     if (!operand || is_directory)
-        return 0;
+        return later ? 0 : cli_store_refuse_others(*root, err);
     if (job && strcmp(job, operand))
         return sk_fail(err, SAIKAI_EINVAL, "'%.60s' is no directory, and --job names another job", operand);
     *only = operand;

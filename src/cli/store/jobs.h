@@ -14,7 +14,7 @@ int cli_jobs_each(const char *root, int (*each)(void *arg, const char *dir, stru
 
 /* What `operand` means, NULL: none was given: a directory is the prefix, another word the name of a job in the prefix of the
  * configuration. job: what --job says, NULL: nothing. *only: NULL: all jobs are meant. later: 1: the directory may be made later.
- * SAIKAI_EINVAL: the two name two jobs. SAIKAI_ENOENT: the operand is a directory that is not there. */
+ * SAIKAI_EINVAL: the two name two jobs. SAIKAI_ENOENT: the operand is a directory that is not there, or, unless later, what is meant has nothing of a store's. */
 int cli_jobs_target(const struct cli *cli, const char *operand, const char *job, int later, const char **root, const char **only,
                     struct saikai_error *err);
 

@@ -269,8 +269,7 @@ static int is_of_store(const char *name)
     return !sk_gen_parse(name, &g);
 }
 
-/* A directory with other things alone is another one than the user meant. An empty one may have been made for a store. */
-static int refuse_others(const char *root, struct saikai_error *err)
+int cli_store_refuse_others(const char *root, struct saikai_error *err)
 {
     DIR *d = sk_io_opendir(root);
     int others = 0, own = 0;
@@ -305,7 +304,7 @@ int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli
     if (!rc)
         rc = sk_content_scan(s.root, &l, err);
     if (!rc && !l.count && !s.local)
-        rc = refuse_others(s.root, err);
+        rc = cli_store_refuse_others(s.root, err);
     if (rc) {
         sk_gen_list_free(&l);
         return rc;

@@ -52,6 +52,10 @@ int cli_target_find(const struct cli *cli, const char *operand, int local, struc
 int cli_target_parse(struct cli *cli, const struct cli_spec *spec, int *argc, char ***argv,
                      const int *local, struct cli_target *t);
 
+/* SAIKAI_ENOENT: the directory has other things alone, and so is another one than the user meant. An empty one may have been made for a store,
+ * and one that is missing or cannot be listed is left to what reads it. */
+int cli_store_refuse_others(const char *root, struct saikai_error *err);
+
 /* List the directory. Release with cli_store_free. */
 int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli_store *out,
                    struct saikai_error *err);
