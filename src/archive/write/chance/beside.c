@@ -5,6 +5,7 @@
 
 #include "codec/general/general.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { PIECES = SK_BESIDE_PIECES, PIECE = 16 << 10, BACK = 32 << 10, FEW = 4, LEVEL = 6 };
@@ -45,6 +46,7 @@ void sk_beside_look(const struct sk_ska_plan *p, uint64_t total, uint64_t stored
                     b->of[k] += share * shared_with(total, k, from, end);
             }
     }
+    b->all = b->known ? (double)stored_bytes / (double)total : 0;
     b->others = b->known ? ((double)stored_bytes - (double)in_blocks) / (double)total : 0;
     free(begins);
 }
@@ -58,24 +60,54 @@ static int read_all(struct sk_ska_plan *p, uint64_t at, size_t n, uint8_t *to)
     return 1;
 }
 
-/* Pieces tell it: of what is in none of them as much as a sixteenth of a piece is taken for bytes of which gzip leaves nothing, and the archive all. */
+/* By how many times what chance takes from a mean of pieces it must be clear: less where the samples of nearly all classes have said the same. */
+static double how_clear(const struct sk_ska_plan *p, uint64_t total)
+{
+    enum { NEARLY_ALL = 16 };
+    return p->near_bytes < total / NEARLY_ALL ? 2.5 : 4;
+}
+
+/* How much less than their mean all pieces may have at the least, by k of them. */
+static double doubt(const double *x, int k, double clear)
+{
+    enum { TIMES = 4 }; /* what sk_pieces_least takes */
+    return (sk_pieces_mean(x, k) - sk_pieces_least(x, k)) * clear / TIMES;
+}
+
+/* 1: so many pieces tell that they have more than that; of what is in none as much as a sixteenth of one is taken for bytes of which gzip leaves nothing. */
+static int is_more(const double *x, int k, double than, double clear)
+{
+    enum { UNSEEN = 16 };
+    return sk_pieces_mean(x, k) - doubt(x, k, clear) - 1.0 / UNSEEN / k > than;
+}
+
+/* 1: more pieces would not make that clear: they have less, or half of them vary so much. */
+static int gives_up(const double *x, int k, double than, double clear)
+{
+    double mean = sk_pieces_mean(x, k);
+    return mean < than || (k == PIECES / 2 && mean - doubt(x, k, clear) * M_SQRT1_2 <= than);
+}
+
+/* Pieces tell it, by how much more gzip leaves of them than the archive, or by what it leaves of them: where the archive takes much of them from elsewhere, and gzip leaves about as
+ * much of each, that varies less. */
 static int is_longer(struct sk_ska_plan *p, uint64_t total, const struct sk_beside *b, uint8_t *buf)
 {
-    enum { UNSEEN = 16, FRAME = 6 };
-    double more[PIECES];
+    enum { FRAME = 6 };
+    double of_gzip[PIECES], more[PIECES], clear = how_clear(p, total);
     for (int k = 0; k < PIECES;) {
         if (!read_all(p, place_of(total, order[k]) - BACK, BACK + PIECE, buf))
             return 0;
         size_t left = sk_gzip_leaves(LEVEL, buf, BACK, buf + BACK, PIECE);
         if (!left)
             return 0;
-        more[k] = (double)(left - FRAME) / PIECE - b->of[order[k]];
+        of_gzip[k] = (double)(left - FRAME) / PIECE;
+        more[k] = of_gzip[k] - b->of[order[k]];
         k++;
         if (k < FEW || k & (k - 1))
             continue;
-        if (sk_pieces_least(more, k) - 1.0 / UNSEEN / k > b->others)
+        if (is_more(more, k, b->others, clear) || is_more(of_gzip, k, b->all, clear))
             return 1;
-        if (sk_pieces_mean(more, k) < b->others) /* more pieces would not make that clear */
+        if (gives_up(more, k, b->others, clear) && gives_up(of_gzip, k, b->all, clear))
             return 0;
     }
     return 0;

@@ -7,11 +7,11 @@
 
 enum { SK_BESIDE_PIECES = 16 };
 
-/* What the archive that a plan has been written as leaves of a byte of pieces that are spread over all files, by the blocks that they are in, and of a byte of
- * all that is not in blocks. */
+/* What the archive that a plan has been written as leaves of a byte of pieces that are spread over all files, by the blocks that they are in, of a byte of
+ * all that is not in blocks, and in all. */
 struct sk_beside {
     int known; /* 0: nothing, as there are too few bytes or there was no memory */
-    double of[SK_BESIDE_PIECES], others;
+    double of[SK_BESIDE_PIECES], others, all;
 };
 
 /* total: bytes of all files; stored_bytes: of the archive, just written. */

@@ -20,15 +20,20 @@ static uint64_t gzip_leaves(const uint8_t *in, size_t n)
     return left;
 }
 
-static void make(unsigned many)
+static void make_of(int alike, unsigned many)
 {
     lcg = 5;
     for (int i = 0; i < RUNS; i++)
         for (int j = 0; j < RUN; j++)
-            kind[i & 1][i / 2 * RUN + j] = data[i * RUN + j] = i & 1 ? (uint8_t)('a' + noise() % many) : (uint8_t)noise();
+            kind[i & 1][i / 2 * RUN + j] = data[i * RUN + j] = alike || i & 1 ? (uint8_t)('a' + noise() % many) : (uint8_t)noise();
     by_gzip[0] = gzip_leaves(kind[0], HALF);
     by_gzip[1] = gzip_leaves(kind[1], HALF);
     of_all = gzip_leaves(data, ALL);
+}
+
+static void make(unsigned many)
+{
+    make_of(0, many);
 }
 
 /* Runs of each kind are in a block of their own; mixed: all of them are in one. They are of two files, the archive's index takes so many bytes. */
@@ -65,6 +70,7 @@ static int fetch(struct sk_ska_feed *feed, const struct sk_ska_range *r, size_t 
 }
 
 static size_t read_bytes;
+static uint64_t near_bytes; /* of classes of which samples said that gzip leaves about as little */
 
 /* What is said where the archive leaves so much of what gzip leaves of each kind. */
 static int longer(double of_random, double of_letters, int mixed, int fails)
@@ -84,6 +90,7 @@ static int longer(double of_random, double of_letters, int mixed, int fails)
     assert_int_equal(b.known, 1);
     c.fails = fails;
     c.read = 0;
+    p.near_bytes = near_bytes;
     int said = sk_beside_gzip_is_longer(&p, ALL, &b);
     read_bytes = c.read;
     sk_ska_plan_free(&p);
@@ -104,19 +111,49 @@ static void of_two_kinds(void **state)
     }
 }
 
+/* Blocks of which one takes nothing, as all of it is elsewhere, leave very different shares of pieces that gzip leaves as much of. */
+static void of_one_kind_in_very_different_blocks(void **state)
+{
+    (void)state;
+    enum { FEW_READ = MOST_READ / 4 };
+    make_of(1, 60);
+    for (near_bytes = 0; near_bytes <= ALL; near_bytes += ALL) {
+        assert_int_equal(longer(0, 1.3, 0, 0), 1);
+        assert_true(read_bytes <= FEW_READ);
+        assert_int_equal(longer(0, 2.1, 0, 0), 0);
+        assert_int_equal(longer(0.9, 1.2, 0, 0), 0);
+    }
+    near_bytes = 0;
+}
+
+/* Where samples have not said that gzip leaves more of nearly all it must be clearer. */
+static void samples_say_how_clear_it_must_be(void **state)
+{
+    (void)state;
+    make(2);
+    assert_int_equal(longer(0.6, 1.2, 1, 0), 1);
+    size_t few = read_bytes;
+    near_bytes = ALL;
+    int said = longer(0.6, 1.2, 1, 0);
+    near_bytes = 0;
+    assert_true(!said || read_bytes > few);
+}
+
 static void never_where_gzip_is_shorter(void **state)
 {
     (void)state;
     static const unsigned many[] = {2, 6, 60};
     static const double of[][2] = {{1.001, 1.001}, {1.02, 1}, {0.9, 2}, {1.3, 0.5}, {1.1, 0.9}};
-    for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
-        make(many[i]);
+    for (size_t i = 0; i < 2 * sizeof many / sizeof *many; i++) {
+        near_bytes = i & 1 ? ALL : 0;
+        make(many[i / 2]);
         for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
             double left = of[k][0] * (double)by_gzip[0] + of[k][1] * (double)by_gzip[1];
             for (int mixed = 0; mixed < 2 && left > (double)of_all; mixed++)
                 assert_int_equal(longer(of[k][0], of[k][1], mixed, 0), 0);
         }
     }
+    near_bytes = 0;
 }
 
 /* What no segment has takes nothing of a piece, and a piece's share is that of the blocks that it is in. */
@@ -156,6 +193,6 @@ static void pieces_have_the_share_of_their_blocks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(of_two_kinds), cmocka_unit_test(never_where_gzip_is_shorter), cmocka_unit_test(pieces_have_the_share_of_their_blocks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_two_kinds), cmocka_unit_test(of_one_kind_in_very_different_blocks), cmocka_unit_test(samples_say_how_clear_it_must_be), cmocka_unit_test(never_where_gzip_is_shorter), cmocka_unit_test(pieces_have_the_share_of_their_blocks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
