@@ -8,6 +8,7 @@
 #include "base/types.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -256,6 +257,10 @@ static void test_a_moment_from_now(void **state)
         double at = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
         assert_true(t.tv_nsec >= 0 && t.tv_nsec < 1000000000);
         assert_true(at >= before + seconds - 1e-6 && at <= sk_now() + seconds + 1e-6);
+    }
+    for (int i = 0; i < 3; i++) { /* limits that mean "never": a wait that would be over at once has its caller spin */
+        struct timespec t = sk_clock_after((double[]){1e12, 1e20, INFINITY}[i]);
+        assert_true(t.tv_sec > sk_now() + 9e8 && t.tv_nsec >= 0 && t.tv_nsec < 1000000000);
     }
 }
 

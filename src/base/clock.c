@@ -4,6 +4,14 @@
 #include <errno.h>
 #include <time.h>
 
+/* What is asked to wait for longer (a limit that means "never") waits so long: a time_t would overflow, and the wait end at once. */
+static const double longest_s = 1e9;
+
+static double bounded(double seconds)
+{
+    return seconds < longest_s ? seconds : longest_s;
+}
+
 double sk_now(void)
 {
     struct timespec t;
@@ -22,7 +30,7 @@ struct timespec sk_clock_after(double seconds)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    double at = (double)t.tv_nsec * 1e-9 + seconds;
+    double at = (double)t.tv_nsec * 1e-9 + bounded(seconds);
     t.tv_sec += (time_t)at;
     t.tv_nsec = (long)((at - (double)(time_t)at) * 1e9);
     return t;
@@ -32,6 +40,7 @@ void sk_sleep(double seconds)
 {
     if (seconds <= 0)
         return;
+    seconds = bounded(seconds);
     struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     while (nanosleep(&t, &t) && errno == EINTR)
         ;

@@ -7,6 +7,7 @@
 
 double sk_now(void);        /* seconds, monotonic */
 int64_t sk_wall_ms(void);   /* milliseconds since 1970 */
+/* Both take what is longer than 30 years, also infinity, for that. */
 void sk_sleep(double seconds);
 struct timespec sk_clock_after(double seconds); /* so long from now, for waits on the monotonic clock */
 
