@@ -87,6 +87,7 @@ struct piece {
     size_t least_static; /* encoder: bytes of the shortest static codes so far, the same */
     double least_bits;   /* encoder: of the plans so far, before they are coded */
     enum piece_effort effort; /* encoder */
+    const struct lift_shape *busy; /* encoder: boxes to try plans on in place of those that lie evenly, NULL: none */
     int sparse, packed, fine; /* how codes and filters are coded: see the options */
     enum mask_form mask_form;
     int lowest, highest; /* exponents of most values */

@@ -105,6 +105,7 @@ static double try_boxes(const struct piece *j, const struct plan *plan, size_t m
     double bytes = INFINITY;
     size_t offset[MOST_BOXES];
     sk_shape_sample(&j->lift_shape, most / (size_t)boxes, boxes, &sample, offset);
+    sample = j->busy ? *j->busy : sample;
     sk_plane_writer_reset(codes);
     if (!sk_piece_transform(j, &sample, plan, 0, &lift, &causal, &head, codes, NULL)) {
         double n = (double)(sample.n[0] * sample.n[1] * sample.n[2] * sample.nb);
@@ -270,7 +271,7 @@ static void choose_alpha(const struct piece *j, struct plan *plan, int is_alone,
     double bits = 8 * *cost / (double)most;
     if (plan->causal || *cost < LITTLE || bits < smooth * j->shape.bits || sk_piece_parameter(j, "alpha=", -1) > 0)
         return;
-    if (is_alone && takes_noise(j, bits)) {
+    if (is_alone && !j->busy && takes_noise(j, bits)) {
         plan->alpha = 1;
         return;
     }
@@ -449,6 +450,12 @@ static size_t points_of_boxes(const struct piece *j, size_t part, size_t fewest,
     return n < fewest ? fewest : n > most ? most : n;
 }
 
+enum { SWIFT_PART = 32, SWIFT_FEWEST = 1 << 12, SWIFT_MOST = 1 << 15 };
+static size_t large_boxes(const struct piece *j)
+{
+    return points_of_boxes(j, SWIFT_PART / 2, 2 * SWIFT_FEWEST, SWIFT_MOST);
+}
+
 /* Bytes that boxes take with each plan whose cost is not INFINITY; returns the least. */
 static double try_each(const struct piece *j, const struct plan *plan, int n, size_t most, struct sk_plane_writer *codes, double *cost)
 {
@@ -476,14 +483,13 @@ static int best_with_alpha(const struct piece *j, struct plan *plan, int n, int 
     return best;
 }
 
-/* Where time counts most: boxes that are tried once for each plan, and once more with the longer reach of those that may be the best. The fewer bits values take the less do
+/* Boxes that are tried once for each plan, and once more with the longer reach of those that may be the best. The fewer bits values take the less do
  * boxes say: then plans that are near the least in small ones are tried in larger ones. Of small pieces that take hardly any bits all plans near the least are left, since the
- * whole does not take long. */
-static int choose_swiftly(const struct piece *j, const struct plan *plan, int n, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
+ * whole does not take long. *bits: of a value, by the best plan in the boxes before its reach is chosen. */
+static int choose_by_boxes(const struct piece *j, const struct plan *plan, int n, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS], double *bits)
 {
-    enum { PART = 32, FEWEST = 1 << 12, MOST = 1 << 15 };
     const double near = 1.3, nearer = 1.1, few_bits = 1, many = 2, smooth = 0.3, few = 0.25, several = 2.5, more = 1.4;
-    size_t large = points_of_boxes(j, PART / 2, 2 * FEWEST, MOST), most = j->shape.bits < smooth ? large : points_of_boxes(j, PART, FEWEST, MOST);
+    size_t large = large_boxes(j), most = j->busy || j->shape.bits < smooth ? large : points_of_boxes(j, SWIFT_PART, SWIFT_FEWEST, SWIFT_MOST);
     double cost[MOST_PLANS] = {0}, least = try_each(j, plan, n, most, codes, cost);
     int best = 0;
     if (most < large && 8 * least < many * (double)most) {
@@ -492,18 +498,59 @@ static int choose_swiftly(const struct piece *j, const struct plan *plan, int n,
         most = large;
         least = try_each(j, plan, n, most, codes, cost);
     }
+    *bits = 8 * least / (double)most;
     memcpy(out, plan, (size_t)n * sizeof *plan);
-    if (j->n <= SMALL && 8 * least < several * (double)most && is_folded(j))
+    if (j->n <= SMALL && *bits < several && is_folded(j))
         return choose_small(j, plan, n, codes, out);
     for (int k = 0; k < n; k++) {
-        if (cost[k] <= (8 * least < few_bits * (double)most ? near : nearer) * least)
+        if (cost[k] <= (*bits < few_bits ? near : nearer) * least)
             reach_swiftly(j, &out[k], most, &cost[k], codes);
         best = cost[k] < cost[best] ? k : best;
     }
-    if (j->n <= SMALL && 8 * least < few * (double)most)
+    if (j->n <= SMALL && *bits < few)
         return near_the_least(out, n, cost, cost[best], near, more);
     out[0] = out[best_with_alpha(j, out, n, best, most, cost, codes)];
     return 1;
+}
+
+/* Find boxes where values are hard to predict: whether they are so much harder than those that lie evenly that these may have said nothing. */
+static int find_busy(const struct piece *j, struct lift_shape *busy, size_t offset[MOST_BOXES])
+{
+    const double much = 2;
+    const struct shape_values v = {j->source, j->size, j->mask, j->limit};
+    int boxes = swift_boxes(j);
+    sk_shape_sample(&j->lift_shape, large_boxes(j) / (size_t)boxes, boxes, busy, offset);
+    return sk_shape_sample_busy(&j->lift_shape, &v, busy, offset) > much;
+}
+
+/* Do plans predict alike, but for bounds of levels? */
+static int are_alike(const struct plan *a, const struct plan *b)
+{
+    return a->causal == b->causal && a->hold == b->hold && a->active == b->active && (a->causal || a->reach == b->reach);
+}
+
+/* Where time counts most. What takes hardly any bits in boxes that lie evenly may be all in a few places: where boxes there say another plan,
+ * both are left for the whole, since either may be wrong by far. */
+static int choose_swiftly(const struct piece *j, const struct plan *plan, int n, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
+{
+    const double few = 0.04;
+    struct lift_shape busy;
+    struct plan other[PIECE_FINALISTS];
+    struct piece there = *j;
+    size_t offset[MOST_BOXES];
+    double bits;
+    int left = choose_by_boxes(j, plan, n, codes, out, &bits), further = 0;
+    if (bits < few && !is_folded(j) && find_busy(j, &busy, offset)) {
+        there.busy = &busy;
+        further = choose_by_boxes(&there, plan, n, codes, other, &bits);
+    }
+    for (int k = 0, o; k < further && left < most_finalists(j); k++) {
+        for (o = 0; o < left && !are_alike(&out[o], &other[k]); o++)
+            ;
+        if (o == left)
+            out[left++] = other[k];
+    }
+    return left;
 }
 
 int sk_piece_is_tiny(const struct piece *j)

@@ -238,6 +238,87 @@ void sk_shape_sample(const struct lift_shape *whole, size_t most, int boxes, str
     }
 }
 
+/* ---- where values are hard to predict ---- */
+
+static double number_at(const struct shape_values *v, size_t i)
+{
+    return v->size == sizeof(float) ? (double)((const float *)v->x)[i] : ((const double *)v->x)[i];
+}
+
+/* How hard a box of this size at element `from` is to predict: what a part of its values, far enough from each other to see waves, miss the middle of their neighbours
+ * along the rows by, beside the bound. */
+static double hardness(const struct lift_shape *box, const struct shape_values *v, size_t from)
+{
+    enum { LAG = 4, EVERY = 3 };
+    size_t lag = box->n[2] > 4 * LAG ? LAG : 1, s = box->stride[2];
+    double sum = 0;
+    for (size_t z = 0; z < box->n[0]; z += box->n[0] > EVERY ? EVERY : 1)
+        for (size_t y = z % EVERY; y < box->n[1]; y += box->n[1] > EVERY ? EVERY : 1)
+            for (size_t x = lag; x + lag < box->n[2]; x += EVERY) {
+                size_t i = from + z * box->stride[0] + y * box->stride[1] + x * s, a = i - lag * s, b = i + lag * s;
+                if (v->mask && (v->mask[i] || v->mask[a] || v->mask[b]))
+                    continue;
+                double d = fabs(number_at(v, i) - 0.5 * number_at(v, a) - 0.5 * number_at(v, b));
+                sum += d / (d + v->bound);
+            }
+    return sum;
+}
+
+/* Places where a box may lie: side by side along each axis, in some of the separate boxes. */
+struct places {
+    size_t along[LIFT_AXES], nb, n;
+};
+
+static struct places places_of(const struct lift_shape *whole, const struct lift_shape *box)
+{
+    enum { MOST_PLACES = 2048 };
+    struct places p = {.n = 1};
+    for (int a = 0; a < LIFT_AXES; a++) {
+        p.along[a] = whole->n[a] / box->n[a];
+        p.n *= p.along[a];
+    }
+    p.nb = whole->nb;
+    if (p.nb > MOST_PLACES / p.n)
+        p.nb = p.n < MOST_PLACES ? MOST_PLACES / p.n : 1;
+    p.n = p.n > MOST_PLACES ? 0 : p.n * p.nb;
+    return p;
+}
+
+static size_t place_at(const struct places *p, const struct lift_shape *whole, const struct lift_shape *box, size_t i)
+{
+    size_t at = 0;
+    for (int a = LIFT_AXES - 1; a >= 0; a--) {
+        if (p->along[a] > 1)
+            at += i % p->along[a] * (whole->n[a] - box->n[a]) / (p->along[a] - 1) * whole->stride[a];
+        i /= p->along[a];
+    }
+    return at + whole->b_offset[i * whole->nb / p->nb];
+}
+
+double sk_shape_sample_busy(const struct lift_shape *whole, const struct shape_values *v, struct lift_shape *out, size_t *b_offset)
+{
+    struct places p = places_of(whole, out);
+    size_t boxes = out->nb, k = 0;
+    double sum = 0, so_far = 0, before = 0, chosen = 0, *hard = malloc((p.n + 1) * sizeof *hard);
+    if (!hard || p.n <= 2 * boxes || boxes > SHAPE_BUSY_BOXES) {
+        free(hard);
+        return 1;
+    }
+    for (size_t b = 0; b < boxes; b++)
+        before += hardness(out, v, b_offset[b]);
+    for (size_t i = 0; i < p.n; i++)
+        sum += hard[i] = hardness(out, v, place_at(&p, whole, out, i));
+    for (size_t i = 0; i < p.n && k < boxes; i++) { /* the places at which the sum passes by equal parts of it; each but once */
+        so_far += hard[i];
+        if (so_far * (double)boxes < ((double)k + 0.5) * sum && p.n - i > boxes - k)
+            continue;
+        b_offset[k++] = place_at(&p, whole, out, i);
+        chosen += hard[i];
+    }
+    free(hard);
+    return before > 0 ? chosen / before : sum > 0 ? INFINITY : 1;
+}
+
 /* "fold=AxBxC" in place of the array's own dimensions, when the product is the same. */
 static int fold_given(const char *text, size_t n, size_t dims[SAIKAI_MAX_DIMS])
 {

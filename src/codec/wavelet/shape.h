@@ -37,4 +37,16 @@ int sk_shape_make(const struct shape *s, struct lift_shape *out, size_t **b_offs
 void sk_shape_sample(const struct lift_shape *whole, size_t most, int boxes, struct lift_shape *out,
                   size_t *b_offset);
 
+/* The values that a sample is taken of. */
+struct shape_values {
+    const void *x;
+    size_t size;         /* 4: float, 8: double */
+    const uint8_t *mask; /* places that are free, NULL: none */
+    double bound;
+};
+enum { SHAPE_BUSY_BOXES = 8 };
+/* The same boxes where values are hard to predict, in proportion to how hard: at most SHAPE_BUSY_BOXES. Returns how many times as hard these boxes are as those at
+ * b_offset, which sk_shape_sample left; 1 and nothing changed: there is no choice. */
+double sk_shape_sample_busy(const struct lift_shape *whole, const struct shape_values *v, struct lift_shape *out, size_t *b_offset);
+
 #endif
