@@ -6,8 +6,7 @@
 static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r, struct sk_buf *out, struct saikai_error *err)
 {
     const struct sk_part *e = sk_part_previous(c, i);
-    (void)r;
-    return sk_copies_put(e ? e->raw : NULL, e ? e->size_bytes : 0, parts[i].raw, parts[i].size_bytes, c->copies, out, err);
+    return sk_copies_put(e ? e->raw : NULL, e ? e->size_bytes : 0, parts[i].raw, parts[i].size_bytes, c->copies, r->level >= SK_PACK_BEST, out, err);
 }
 
 static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd *in, struct saikai_error *err)

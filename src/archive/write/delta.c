@@ -238,11 +238,11 @@ static int is_dense(const struct sk_part *p, const struct by_itself *alone)
 }
 
 /* Whether a part, which takes so many bytes by now, is to be made as bytes after those below, too. */
-static int ask_as_bytes(struct seat *s, const struct sk_part *p, const struct sk_after_chance *c, const struct by_itself *alone, const struct sk_part *below, size_t now)
+static int ask_as_bytes(struct sk_archive_delta *g, struct seat *s, const struct sk_part *p, const struct sk_after_chance *c, const struct by_itself *alone, const struct sk_part *below, size_t now)
 {
     static const double CHANGED = 0.85, REPEATS = 1.0 / 64;
     const struct sk_recipe *r = c->alone;
-    if (sk_after_is_plain(c, 0))
+    if (sk_after_is_plain(c, 0) || (sk_ska_plan_strong(g->p) && !is_dense(p, alone)))
         return 1;
     if (!builds(r)) /* of variables, what is somewhere else there */
         return c->numbers && sk_after_is_clear(c) && sk_after_moved(&s->room, p, below);
@@ -256,13 +256,14 @@ static int ask_as_bytes(struct seat *s, const struct sk_part *p, const struct sk
 
 /* A part once more as copies of bytes below, where pieces say that little of it is new: else they take long to tell what a general compressor tells sooner. Their finder
  * is the coder's then. *are: 1: it was made so. */
-static int encode_copies(struct seat *s, struct sk_part *p, const struct sk_part *const *below, size_t start, int *are, struct saikai_error *err)
+static int encode_copies(struct sk_archive_delta *g, struct seat *s, struct sk_part *p, const struct sk_part *const *below, size_t start, int *are, struct saikai_error *err)
 {
-    static const double MOSTLY_KNOWN = 0.25, HARDLY_NEW = 1.0 / 16, WORSE = 2; /* pieces, which begin anew, take up to twice of what all of it takes, or more where that is little */
-    static const struct sk_recipe copies = {.form = SK_FORM_COPIES};
+    static const double MOSTLY_KNOWN[] = {0.25, 0.5}, HARDLY_NEW = 1.0 / 16, WORSE[] = {2, 4}; /* pieces, which begin anew, take up to twice of what all of it takes, or more where that is little */
+    int strong = sk_ska_plan_strong(g->p);
+    struct sk_recipe copies = {.form = SK_FORM_COPIES, .level = strong ? SK_PACK_BEST : 0};
     size_t n = s->out.len, about;
     int rc = sk_copies_about((*below)->raw, (*below)->size_bytes, p->raw, p->size_bytes, &s->room.coder.copies, &about, err);
-    *are = !rc && (double)about <= MOSTLY_KNOWN * (double)p->size_bytes && (n == start || (double)about < HARDLY_NEW * (double)p->size_bytes || (double)about < WORSE * (double)(n - start));
+    *are = !rc && (double)about <= MOSTLY_KNOWN[strong] * (double)p->size_bytes && (n == start || (double)about < HARDLY_NEW * (double)p->size_bytes || (double)about < WORSE[strong] * (double)(n - start));
     if (*are)
         rc = encode_after(s, p, &copies, below, start, err);
     sk_copies_done(s->room.coder.copies);
@@ -279,11 +280,11 @@ static int encode_as_bytes(struct sk_archive_delta *g, struct seat *s, struct sk
     struct sk_recipe by = sk_after_bytes(r);
     int can = g->copies && by.form == SK_FORM_BYTES && !dense, plain = r->form == SK_FORM_BYTES && !r->filter && p->type == SAIKAI_U8, are = 0, rc = 0;
     if (can && !plain)
-        rc = encode_copies(s, p, below, start, &are, err);
+        rc = encode_copies(g, s, p, below, start, &are, err);
     if (!rc && !are)
         rc = encode_after(s, p, &by, below, start, err);
     if (!rc && can && plain)
-        rc = encode_copies(s, p, below, start, &are, err);
+        rc = encode_copies(g, s, p, below, start, &are, err);
     return rc;
 }
 
@@ -303,7 +304,7 @@ static int encode_part(struct sk_archive_delta *g, struct seat *s, struct sk_par
         s->room.coder.same_rows = known;
         rc = encode_after(s, p, &c->by, below, start, err);
     }
-    if (!rc && ask_as_bytes(s, p, c, alone, *below, s->out.len - start))
+    if (!rc && ask_as_bytes(g, s, p, c, alone, *below, s->out.len - start))
         rc = encode_as_bytes(g, s, p, r, is_dense(p, alone), below, start, err);
     return rc;
 }

@@ -122,9 +122,6 @@ static uint32_t code_number(struct coder *c, struct number *m, uint32_t v)
 
 /* ---- steps ---- */
 
-/* Where a copy comes from: the same distance as the last, where that one ended, one of the distances before, near it on either side, or anywhere. */
-enum { SAME, GOES_ON, KEPT, NEAR = KEPT + SK_COPIES_KEPT - 1, BACK, FAR };
-
 struct models {
     struct number fresh[2][PLACES], copy[3][PLACES], near[2], far;
     struct chance kind[3][KINDS];
@@ -195,49 +192,35 @@ static void code_fresh(struct state *s, uint8_t *to, const uint8_t *data, size_t
     }
 }
 
-static int kind_of(const struct state *s, const struct sk_copies_step *x)
-{
-    uint32_t first = s->kept.distance[0];
-    for (int k = 0; k < SK_COPIES_KEPT; k++)
-        if (x->distance == s->kept.distance[k])
-            return k ? KEPT + k - 1 : SAME;
-    if (!first)
-        return FAR;
-    if (x->distance == first + x->fresh)
-        return GOES_ON;
-    uint32_t apart = x->distance > first ? x->distance - first : first - x->distance;
-    return apart > x->distance / 16 ? FAR : x->distance > first ? BACK : NEAR;
-}
-
 /* Where a copy comes from, and how long it is. at: where it goes. */
 static void code_copy(struct state *s, struct sk_copies_step *x, size_t at)
 {
     struct models *m = s->m;
-    unsigned kind = s->c.out ? (unsigned)kind_of(s, x) : 0, got = 1;
+    unsigned kind = s->c.out ? (unsigned)sk_copies_kind(&s->kept, x->distance, x->fresh) : 0, got = 1;
     uint32_t first = s->kept.distance[0], distance = x->distance;
     for (unsigned bit = 4; bit; bit >>= 1)
-        got = got << 1 | code_bit(&s->c, &m->kind[s->last < KEPT ? s->last : 2][got], kind / bit & 1);
+        got = got << 1 | code_bit(&s->c, &m->kind[s->last < SK_COPIES_OTHER ? s->last : 2][got], kind / bit & 1);
     kind = got & 7;
-    if (kind == SAME)
+    if (kind == SK_COPIES_SAME)
         distance = first;
-    else if (kind == GOES_ON)
+    else if (kind == SK_COPIES_GOES_ON)
         distance = first + x->fresh;
-    else if (kind < NEAR)
-        distance = s->kept.distance[kind - KEPT + 1];
-    else if (kind == NEAR)
+    else if (kind < SK_COPIES_NEAR)
+        distance = s->kept.distance[kind - SK_COPIES_OTHER + 1];
+    else if (kind == SK_COPIES_NEAR)
         distance = first - 1 - code_number(&s->c, &m->near[0], first - 1 - distance);
-    else if (kind == BACK)
+    else if (kind == SK_COPIES_BACK)
         distance = first + 1 + code_number(&s->c, &m->near[1], distance - first - 1);
     else
         distance = 1 + code_number(&s->c, &m->far, distance - 1);
     s->last = (int)kind;
     x->distance = distance;
-    x->copy = 1 + code_number(&s->c, &m->copy[kind == SAME ? 0 : kind == GOES_ON ? 1 : 2][s->by_place ? at % PLACES : 0], x->copy - 1);
+    x->copy = 1 + code_number(&s->c, &m->copy[kind == SK_COPIES_SAME ? 0 : kind == SK_COPIES_GOES_ON ? 1 : 2][s->by_place ? at % PLACES : 0], x->copy - 1);
 }
 
 static struct number *fresh_of(struct state *s, size_t at)
 {
-    return &s->m->fresh[s->last == SAME][s->by_place ? at % PLACES : 0];
+    return &s->m->fresh[s->last == SK_COPIES_SAME][s->by_place ? at % PLACES : 0];
 }
 
 /* ---- telling them ---- */
@@ -302,7 +285,7 @@ int sk_copies_about(const uint8_t *before, size_t n_before, const uint8_t *in, s
     for (size_t k = 0; k < PIECES && n >= LEAST && !rc; k++) {
         size_t at = n / (2 * PIECES) * (2 * k + 1), count = 0;
         struct sk_copies_step *steps = NULL;
-        rc = (!m && !(m = models_new())) || sk_copies_find(*finder, at, at + piece, 1, &steps, &count);
+        rc = (!m && !(m = models_new())) || sk_copies_find(*finder, at, at + piece, SK_COPIES_SAMPLE, &steps, &count);
         s.m = m;
         s.by_place = k ? s.by_place : !rc && is_by_place(steps, count, in, at);
         for (int again = 0; again < 2 && !rc; again++) { /* the chances are at first as they are behind as many bytes */
@@ -318,7 +301,7 @@ int sk_copies_about(const uint8_t *before, size_t n_before, const uint8_t *in, s
     return rc ? sk_fail(err, SAIKAI_ENOMEM, "no memory to look for copies in %zu bytes", n) : 0;
 }
 
-int sk_copies_put(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n, struct sk_copies_finder *finder, struct sk_buf *out, struct saikai_error *err)
+int sk_copies_put(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n, struct sk_copies_finder *finder, int thorough, struct sk_buf *out, struct saikai_error *err)
 {
     struct sk_copies_finder *own = NULL;
     struct sk_copies_step *steps = NULL;
@@ -326,7 +309,7 @@ int sk_copies_put(const uint8_t *before, size_t n_before, const uint8_t *in, siz
     struct models *m = NULL;
     if (n > SK_COPIES_MOST || n_before > SK_COPIES_MOST - n)
         return sk_fail(err, SAIKAI_EINVAL, "too many bytes to be copies");
-    if ((!finder && sk_copies_finder_new(before, n_before, in, n, &own)) || sk_copies_find(finder ? finder : own, 0, n, 0, &steps, &count) || !(m = models_new())) {
+    if ((!finder && sk_copies_finder_new(before, n_before, in, n, &own)) || sk_copies_find(finder ? finder : own, 0, n, thorough ? SK_COPIES_THOROUGH : SK_COPIES_USUAL, &steps, &count) || !(m = models_new())) {
         sk_copies_finder_free(own);
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to look for copies in %zu bytes", n);
     }

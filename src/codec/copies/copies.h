@@ -28,9 +28,10 @@ void sk_copies_done(struct sk_copies_finder *f);
  * where to look for them in *finder. SAIKAI_ENOMEM; SAIKAI_EINVAL: there are too many. */
 int sk_copies_about(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n, struct sk_copies_finder **finder, size_t *bytes, struct saikai_error *err);
 
-/* Append n bytes, told from those before; finder: of the same bytes, or NULL. Where hardly any are copies, they may take a little more than n. SAIKAI_ENOMEM;
+/* Append n bytes, told from those before; finder: of the same bytes, or NULL; thorough: 1: in as few as can be, however long
+ * that takes. Where hardly any are copies, they may take a little more than n. SAIKAI_ENOMEM;
  * SAIKAI_EINVAL: there are too many. */
-int sk_copies_put(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n, struct sk_copies_finder *finder, struct sk_buf *out, struct saikai_error *err);
+int sk_copies_put(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n, struct sk_copies_finder *finder, int thorough, struct sk_buf *out, struct saikai_error *err);
 
 /* Undo into out, whose size is exactly n, from all of in. Input is hostile: SAIKAI_EDAMAGED; SAIKAI_ENOMEM. */
 int sk_copies_get(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n_in, uint8_t *out, size_t n, struct saikai_error *err);

@@ -28,7 +28,7 @@ static void seed(const char *dir, const char *name, const uint8_t *known, size_t
     sk_buf_put_u16(&b, (uint16_t)n);
     sk_buf_put_u16(&b, (uint16_t)n_known);
     sk_buf_put(&b, known, n_known);
-    if (sk_copies_put(known, n_known, in, n, NULL, &b, NULL))
+    if (sk_copies_put(known, n_known, in, n, NULL, 0, &b, NULL))
         exit(1);
     save(dir, name, "-told", &b);
     sk_buf_free(&b);

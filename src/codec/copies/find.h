@@ -9,8 +9,9 @@
 int sk_copies_finder_new(const uint8_t *before, size_t n_before, const uint8_t *in, size_t n, struct sk_copies_finder **out);
 void sk_copies_finder_free(struct sk_copies_finder *f);
 
-/* The steps that make bytes [from, to) of `in`, of which the last one only may be without a copy, in *out, the finder's, until the next call. sample: 1: what is told
- * is not copied from but beside the last copies; once 0, nothing more is asked. -1: no memory. */
-int sk_copies_find(struct sk_copies_finder *f, size_t from, size_t to, int sample, struct sk_copies_step **out, size_t *count);
+/* The steps that make bytes [from, to) of `in`, of which the last one only may be without a copy, in *out, the finder's, until the next call. effort: SK_COPIES_SAMPLE:
+ * what is told is not copied from but beside the last copies; once another, nothing more is asked. -1: no memory. */
+enum { SK_COPIES_SAMPLE, SK_COPIES_USUAL, SK_COPIES_THOROUGH };
+int sk_copies_find(struct sk_copies_finder *f, size_t from, size_t to, int effort, struct sk_copies_step **out, size_t *count);
 
 #endif

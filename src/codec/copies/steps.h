@@ -26,4 +26,30 @@ static inline void sk_copies_keep(struct sk_copies_kept *k, uint32_t distance)
     k->distance[0] = distance;
 }
 
+/* Where a copy comes from: the same distance as the last, where that one ended, one of the distances before, near it on either side, or anywhere. */
+enum {
+    SK_COPIES_SAME,
+    SK_COPIES_GOES_ON,
+    SK_COPIES_OTHER,
+    SK_COPIES_NEAR = SK_COPIES_OTHER + SK_COPIES_KEPT - 1,
+    SK_COPIES_BACK,
+    SK_COPIES_FAR,
+    SK_COPIES_KINDS
+};
+
+/* fresh: new bytes since the last copy. */
+static inline int sk_copies_kind(const struct sk_copies_kept *kept, uint32_t distance, uint32_t fresh)
+{
+    uint32_t first = kept->distance[0];
+    for (int k = 0; k < SK_COPIES_KEPT; k++)
+        if (distance == kept->distance[k])
+            return k ? SK_COPIES_OTHER + k - 1 : SK_COPIES_SAME;
+    if (!first)
+        return SK_COPIES_FAR;
+    if (distance == first + fresh)
+        return SK_COPIES_GOES_ON;
+    uint32_t apart = distance > first ? distance - first : first - distance;
+    return apart > distance / 16 ? SK_COPIES_FAR : distance > first ? SK_COPIES_BACK : SK_COPIES_NEAR;
+}
+
 #endif
