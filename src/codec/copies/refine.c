@@ -72,7 +72,7 @@ static void note(struct sk_copies_refiner *r, uint64_t word, size_t at)
         r->last[k][sk_copies_slot(word, 4 + (unsigned)k, SHORT_BITS)] = (uint32_t)(at + 1);
 }
 
-/* The end of what is known, and what is told before a place. */
+/* The end of what is known, and what is told before a place but in long copies. */
 static void note_until(struct sk_copies_refiner *r, const struct sk_copies_finder *f, size_t at)
 {
     enum { END = 1 << 20, LONG_END = 1 << 22 };
@@ -296,5 +296,7 @@ int sk_copies_refine(struct sk_copies_finder *f, size_t at, int all)
     f->kept = r->begun.kept;
     r->first = f->count;
     r->start = at;
+    if (rest && r->noted < at - rest)
+        r->noted = at - rest; /* what went in a long copy is where it came from */
     return rc;
 }
