@@ -12,7 +12,6 @@ enum {
     PLACES_LOG = 22, /* of what is known and what is told together */
     LARGE_LOG = 20, /* of more than that only longer copies are looked for */
     HEADS_LOG = 19,
-    MOST_STEPS = 1 << 20,
     SHORT = 5,
     DEEP = 4,
     SHALLOW = 1,
@@ -144,7 +143,7 @@ static int find_from(struct sk_copies_finder *f, size_t at, size_t end)
 {
     enum { LAZY = 2 * LITERAL, PATIENT = 6 };
     size_t start = at;
-    while (at < end && f->count < MOST_STEPS - 1) {
+    while (at < end && f->count < SK_COPIES_STEPS - 1) {
         struct copy c = look(f, at, start), next;
         if (c.gain <= 0) {
             at += 1 + ((at - start) >> PATIENT); /* fewer places where nothing is found: what begins between them is found from behind */

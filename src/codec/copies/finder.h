@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum {
-    SK_COPIES_NICE = 512, /* so long a copy is taken where it is found */
+    SK_COPIES_NICE = 512,      /* so long a copy is taken where it is found */
+    SK_COPIES_STEPS = 1 << 20, /* at most so many: what follows is new */
     SK_COPIES_WORD = 8
 };
 

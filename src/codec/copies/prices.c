@@ -97,17 +97,16 @@ void sk_copies_prices_see(struct sk_copies_prices *p, const struct sk_copies_ste
     for (size_t k = changed != 0; k < x->fresh; k++)
         c->byte[in[k]]++;
     if (x->copy) {
-        int k = sk_copies_kind(&s->kept, x->distance, x->fresh);
-        c->kind[s->last < SK_COPIES_OTHER ? s->last : 2][k]++;
+        int last = s->last, k;
+        s->fresh = x->fresh;
+        k = sk_copies_state_copy(s, x->distance);
+        c->kind[last < SK_COPIES_OTHER ? last : 2][k]++;
         count(&c->copy[k < SK_COPIES_OTHER ? k : 2], x->copy - 1);
         if (k == SK_COPIES_FAR)
             count(&c->distance[0], x->distance - 1);
         else if (k >= SK_COPIES_NEAR)
             count(&c->distance[1 + (k == SK_COPIES_BACK)], (k == SK_COPIES_BACK ? x->distance - first : first - x->distance) - 1);
-        s->last = k;
-        sk_copies_keep(&s->kept, x->distance);
     }
-    s->fresh = 0;
     if (++p->steps >= OFTEN)
         renew(p);
 }

@@ -41,6 +41,15 @@ static inline unsigned sk_copies_class(uint32_t v)
     return 63 - (unsigned)__builtin_clzll((uint64_t)v + 1);
 }
 
+/* A copy from so far away follows: its kind, and the state is that behind it. */
+static inline int sk_copies_state_copy(struct sk_copies_state *s, uint32_t distance)
+{
+    s->last = sk_copies_kind(&s->kept, distance, s->fresh);
+    sk_copies_keep(&s->kept, distance);
+    s->fresh = 0;
+    return s->last;
+}
+
 static inline uint32_t sk_copies_price_number(const struct sk_copies_number *n, uint32_t v)
 {
     return v < SK_COPIES_EXACTLY ? n->exact[v] : n->length[sk_copies_class(v)];
@@ -62,9 +71,17 @@ static inline uint32_t sk_copies_price_from(const struct sk_copies_prices *p, co
 }
 
 /* What a copy's length less one takes after its kind. */
-static inline const struct sk_copies_number *sk_copies_price_copy(const struct sk_copies_prices *p, int kind)
+static inline const struct sk_copies_number *sk_copies_price_lengths(const struct sk_copies_prices *p, int kind)
 {
     return &p->price.copy[kind < SK_COPIES_OTHER ? kind : 2];
+}
+
+/* Of a copy of so many bytes in a state. */
+static inline uint32_t sk_copies_price_copy(const struct sk_copies_prices *p, const struct sk_copies_state *s, uint32_t distance, uint32_t length)
+{
+    int kind;
+    uint32_t from = sk_copies_price_from(p, s, distance, &kind);
+    return from + sk_copies_price_number(sk_copies_price_lengths(p, kind), length - 1);
 }
 
 /* Of one more new byte in a state; changed: by what it differs from the one that would be copied, 0 where that is not the question. */

@@ -31,8 +31,8 @@ struct sk_copies_refiner {
     uint32_t *last[SHORTS];          /* places, numbered from 1 */
     int is_known;                    /* 1: what is known is among them, */
     size_t noted;                    /* and so much of `in` */
+    uint32_t n;                      /* bytes of the row */
     struct node node[MOST + 1];
-    uint32_t n;
     struct sk_copies_state state[MOST + 1];
     uint32_t own[MOST];              /* the distance of the steps so far from each place on, and how many bytes are copied so */
     uint32_t length[MOST];
@@ -98,7 +98,7 @@ static void try(struct sk_copies_refiner *r, uint32_t i, size_t distance, size_t
         return;
     int kind;
     uint32_t base = r->node[i].price + sk_copies_price_from(&r->prices, &r->state[i], (uint32_t)distance, &kind);
-    const uint32_t *lengths = sk_copies_price_copy(&r->prices, kind)->exact;
+    const uint32_t *lengths = sk_copies_price_lengths(&r->prices, kind)->exact;
     struct node *to = &r->node[i];
     size_t most = r->n - i < ENOUGH ? r->n - i : ENOUGH;
     for (size_t k = least; k <= length && k <= most; k++) {
@@ -175,7 +175,6 @@ static uint32_t lay_out(struct sk_copies_refiner *r, const struct sk_copies_find
     struct sk_copies_state s = r->begun;
     const uint8_t *in = f->in + r->start;
     uint32_t price = 0, i = 0;
-    int kind;
     for (size_t q = r->first; q < f->count; q++) {
         const struct sk_copies_step *x = &f->steps[q];
         for (; s.fresh < x->fresh; s.fresh++, i++) {
@@ -183,11 +182,8 @@ static uint32_t lay_out(struct sk_copies_refiner *r, const struct sk_copies_find
             price += sk_copies_price_fresh(&r->prices, &s, in[i], changed(f, &s, r->start + i));
         }
         uint32_t copied = x->copy < n - i ? x->copy : n - i;
-        price += sk_copies_price_from(&r->prices, &s, x->distance, &kind);
-        price += sk_copies_price_number(sk_copies_price_copy(&r->prices, kind), copied - 1);
-        sk_copies_keep(&s.kept, x->distance);
-        s.last = kind;
-        s.fresh = 0;
+        price += sk_copies_price_copy(&r->prices, &s, x->distance, copied);
+        sk_copies_state_copy(&s, x->distance);
         for (uint32_t k = 0; k < copied; k++, i++) {
             r->own[i] = x->distance;
             r->length[i] = copied - k + (q + 1 == f->count ? rest : 0);
@@ -202,13 +198,10 @@ static void arrive(struct sk_copies_refiner *r, uint32_t i)
     const struct node *x = &r->node[i];
     struct sk_copies_state *s = &r->state[i];
     *s = r->state[x->from];
-    if (!x->distance) {
+    if (x->distance)
+        sk_copies_state_copy(s, x->distance);
+    else
         s->fresh++;
-        return;
-    }
-    s->last = sk_copies_kind(&s->kept, x->distance, s->fresh);
-    sk_copies_keep(&s->kept, x->distance);
-    s->fresh = 0;
 }
 
 /* The cheapest ways to all of n bytes' places, to the last one by a copy; a copy that is long enough is taken where it begins. */
@@ -224,16 +217,15 @@ static void walk(struct sk_copies_refiner *r, struct sk_copies_finder *f, uint32
             arrive(r, i);
         note_until(r, f, r->start + i);
         struct way longest = go_on(r, f, i, n - i + rest);
-        uint32_t price = r->node[i].price + sk_copies_price_fresh(&r->prices, &r->state[i], f->in[r->start + i], changed(f, &r->state[i], r->start + i));
+        uint32_t so_far = r->node[i].price, price;
         if (longest.length > ENOUGH) { /* nothing before it reaches so far */
-            int kind;
             uint32_t copied = longest.length < n - i ? (uint32_t)longest.length : n - i;
-            price = r->node[i].price + sk_copies_price_from(&r->prices, &r->state[i], (uint32_t)longest.distance, &kind);
-            price += sk_copies_price_number(sk_copies_price_copy(&r->prices, kind), copied - 1);
+            price = so_far + sk_copies_price_copy(&r->prices, &r->state[i], (uint32_t)longest.distance, copied);
             r->node[i + copied] = (struct node){price, i, (uint32_t)longest.distance};
             i += copied;
             continue;
         }
+        price = so_far + sk_copies_price_fresh(&r->prices, &r->state[i], f->in[r->start + i], changed(f, &r->state[i], r->start + i));
         if (price < r->node[i + 1].price && i + 1 < n)
             r->node[i + 1] = (struct node){price, i, 0};
         i++;
@@ -256,11 +248,10 @@ static size_t trace(struct sk_copies_refiner *r, uint32_t n)
 /* Others for the steps since the last time, if they take less. */
 static int replace(struct sk_copies_refiner *r, struct sk_copies_finder *f, uint32_t n, uint32_t rest)
 {
-    uint32_t before = lay_out(r, f, n, rest), distance;
+    uint32_t before = lay_out(r, f, n, rest);
     walk(r, f, n, rest);
     uint32_t after = r->node[n].price;
-    distance = r->node[n].distance;
-    if (after < before && reach(f, r->start + n, distance, rest) == rest) {
+    if (after < before && reach(f, r->start + n, r->node[n].distance, rest) == rest) {
         size_t steps = trace(r, n);
         if (sk_copies_finder_room(f, r->first + steps))
             return -1;
@@ -289,7 +280,7 @@ int sk_copies_refine(struct sk_copies_finder *f, size_t at, int all)
     int rc = 0;
     if (r->wait >= n)
         r->wait -= n;
-    else if (n <= MOST && (f->count - r->first > 1 || f->steps[r->first].fresh >= FEW))
+    else if (n <= MOST && r->first + MOST < SK_COPIES_STEPS && (f->count - r->first > 1 || f->steps[r->first].fresh >= FEW))
         rc = replace(r, f, (uint32_t)n, rest);
     for (size_t q = r->first, from = r->start; q < f->count; from += (size_t)f->steps[q].fresh + f->steps[q].copy, q++)
         sk_copies_prices_see(&r->prices, &f->steps[q], f->in + from, f->steps[q].fresh ? changed(f, &r->begun, from) : 0, &r->begun);

@@ -1,17 +1,10 @@
 /* Fields that stay near means of their own are seen as such whatever their scale; means that no number could hold are not made. */
-#include "codec/wavelet/wavelet.h"
+#include "codec/wavelet/tests/within.h"
 
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { STEPS = 24, PLACES = 2000, N = STEPS * PLACES };
+static const struct sk_array a = {SAIKAI_F64, 2, {STEPS, PLACES}};
 
 /* Each place has a mean of its own, and little noise around it. */
 static void fill(double *x, double scale)
@@ -23,35 +16,18 @@ static void fill(double *x, double scale)
     }
 }
 
-static size_t bytes_of(const double *x, double bound, const char *parameter)
-{
-    const struct sk_array a = {SAIKAI_F64, 2, {STEPS, PLACES}};
-    struct sk_codec_options opt = {.bound = {SK_BOUND_ABS, bound}, .parameter = parameter};
-    size_t cap = sk_codec_wavelet.max_encoded(&a), size = 0;
-    void *code = malloc(cap);
-    double *back = malloc(N * sizeof *back);
-    assert_true(code && back);
-    assert_int_equal(sk_codec_wavelet.encode(&a, x, &opt, code, cap, &size, NULL), 0);
-    assert_int_equal(sk_codec_wavelet.decode(&a, code, size, back, NULL), 0);
-    for (size_t i = 0; i < N; i++)
-        assert_true(fabs(x[i] - back[i]) <= bound);
-    free(code);
-    free(back);
-    return size;
-}
-
 static void at_any_scale(void **unused)
 {
     (void)unused;
     double *x = malloc(N * sizeof *x);
     assert_non_null(x);
     fill(x, 1);
-    size_t usual = bytes_of(x, 1e-3, NULL);
-    assert_true((double)usual < 0.7 * (double)bytes_of(x, 1e-3, "centre=0"));
+    size_t usual = bytes_within(&a, x, N, 1e-3, NULL);
+    assert_true((double)usual < 0.7 * (double)bytes_within(&a, x, N, 1e-3, "centre=0"));
     for (int k = -300; k <= 300; k += 600) {
         double scale = pow(10, k);
         fill(x, scale);
-        size_t scaled = bytes_of(x, 1e-3 * scale, NULL);
+        size_t scaled = bytes_within(&a, x, N, 1e-3 * scale, NULL);
         if ((double)scaled > 1.02 * (double)usual)
             fail_msg("times 1e%d: %zu bytes, %zu without", k, scaled, usual);
     }
@@ -65,7 +41,7 @@ static void at_the_largest_numbers(void **unused)
     double *x = malloc(N * sizeof *x);
     assert_non_null(x);
     fill(x, 0.9 * DBL_MAX);
-    assert_true(bytes_of(x, 1e-3 * DBL_MAX, NULL) > 0);
+    assert_true(bytes_within(&a, x, N, 1e-3 * DBL_MAX, NULL) > 0);
     free(x);
 }
 

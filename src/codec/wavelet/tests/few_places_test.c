@@ -1,38 +1,13 @@
 /* Fields that are all but constant, except in a few places where boxes that lie evenly are not: by default a plan is chosen that suits these places. */
-#include "codec/wavelet/wavelet.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "codec/wavelet/tests/within.h"
 
 enum { NZ = 40, NY = 64, NX = 100, N = NZ * NY * NX };
 static const struct sk_array a = {SAIKAI_F64, 3, {NZ, NY, NX}};
 
-static size_t bytes_of(const double *in, double bound, const char *parameter)
-{
-    struct sk_codec_options opt = {.bound = {SK_BOUND_ABS, bound}, .parameter = parameter};
-    size_t cap = sk_codec_wavelet.max_encoded(&a), size = 0;
-    void *code = malloc(cap);
-    double *back = malloc(N * sizeof *back);
-    assert_true(code && back);
-    assert_int_equal(sk_codec_wavelet.encode(&a, in, &opt, code, cap, &size, NULL), 0);
-    assert_int_equal(sk_codec_wavelet.decode(&a, code, size, back, NULL), 0);
-    for (size_t i = 0; i < N; i++)
-        assert_true(fabs(in[i] - back[i]) <= bound);
-    free(code);
-    free(back);
-    return size;
-}
-
 /* By default, at most `most` times what the better of interpolation and prediction from before takes. */
 static void expect(const double *in, double bound, double most)
 {
-    size_t chosen = bytes_of(in, bound, NULL), box = bytes_of(in, bound, "plan=0"), before = bytes_of(in, bound, "plan=1"), least = box < before ? box : before;
+    size_t chosen = bytes_within(&a, in, N, bound, NULL), box = bytes_within(&a, in, N, bound, "plan=0"), before = bytes_within(&a, in, N, bound, "plan=1"), least = box < before ? box : before;
     if ((double)chosen > most * (double)least)
         fail_msg("bound %g: %zu bytes, interpolated %zu, from before %zu", bound, chosen, box, before);
 }

@@ -1,14 +1,5 @@
 /* How much finer the bounds of coarser levels are follows from the data: bytes beside those of one factor for all, and the bound holds. */
-#include "codec/wavelet/wavelet.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "codec/wavelet/tests/within.h"
 
 static uint64_t state;
 
@@ -21,26 +12,10 @@ static double noise(void)
     return (double)(state >> 11) * 0x1p-52 - 1;
 }
 
-static size_t bytes_of(const struct sk_array *a, const double *in, size_t n, double bound, const char *parameter)
-{
-    struct sk_codec_options opt = {.bound = {SK_BOUND_ABS, bound}, .parameter = parameter};
-    size_t cap = sk_codec_wavelet.max_encoded(a), size = 0;
-    void *code = malloc(cap);
-    double *back = malloc(n * sizeof *back);
-    assert_true(code && back);
-    assert_int_equal(sk_codec_wavelet.encode(a, in, &opt, code, cap, &size, NULL), 0);
-    assert_int_equal(sk_codec_wavelet.decode(a, code, size, back, NULL), 0);
-    for (size_t i = 0; i < n; i++)
-        assert_true(fabs(in[i] - back[i]) <= bound);
-    free(code);
-    free(back);
-    return size;
-}
-
 /* What is chosen takes at most `most` times the bytes of a quarter for each level. */
 static void expect(const struct sk_array *a, const double *in, size_t n, double bound, double most)
 {
-    size_t chosen = bytes_of(a, in, n, bound, NULL), usual = bytes_of(a, in, n, bound, "alpha=1.25");
+    size_t chosen = bytes_within(a, in, n, bound, NULL), usual = bytes_within(a, in, n, bound, "alpha=1.25");
     if ((double)chosen > most * (double)usual)
         fail_msg("%d dimensions: %zu bytes, a quarter for each level %zu", a->ndims, chosen, usual);
 }
